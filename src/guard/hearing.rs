@@ -111,8 +111,10 @@ impl<'g> Hearing<'g> {
         if new.is_dir && new.from.is_some() {
             self.directory_moved(new);
         }
-        if !self.judge.is_clean(new.name) {
-            self.offends(new);
+        if !self.judge.is_clean(new.name)
+            && let Some(offender) = self.offender(new)
+        {
+            self.guarded.meet(offender);
         }
     }
 
@@ -152,56 +154,31 @@ impl<'g> Hearing<'g> {
         }
     }
 
+    /// Judges a name that may offend; `None` if it lies elsewhere, conforms or is exempt, or if both its entry and its maker are gone.
     #[cold]
-    fn offends(&mut self, new: &NewName<'_>) {
-        let Some(name) = BackingName::parse(new.name).ok() else {
-            return;
-        };
-        let Some((directory, stat)) = self.look(new, &name) else {
-            return;
-        };
-        let Some(maker) = self.maker(new.pid, stat.as_ref()) else {
-            return;
-        };
-        let operation = operation(new, stat.as_ref());
-        let offender = Offender::of(&self.judge, &directory, &name, &maker, operation);
-        let Some(offender) = offender else {
-            return;
-        };
-        if let Some(stat) = &stat {
-            let lag = age(stat.ctime, SystemTime::now()).as_millis();
-            let lag = u64::try_from(lag).unwrap_or(u64::MAX);
-            self.guarded.status.lock().lag_milliseconds = lag;
-        }
-        self.guarded.meet(offender);
-    }
-
-    /// Looks at an entry, if it lies below the guarded directory; no attributes if it is gone already.
-    fn look(
-        &mut self,
-        new: &NewName<'_>,
-        name: &BackingName,
-    ) -> Option<(Arc<Directory>, Option<Stat>)> {
+    fn offender(&mut self, new: &NewName<'_>) -> Option<Offender> {
+        let name = BackingName::parse(new.name).ok()?;
+        let (guarded, since) = (self.guarded, self.since());
         let handle = &new.directory;
         if self.opened.len() >= MOST_OPEN && !self.opened.contains_key(handle) {
             self.opened.clear();
         }
-        let (guarded, since) = (self.guarded, self.since());
         let opened = self.opened.entry(handle.clone());
         let opened = opened.or_insert_with_key(|handle| guarded.open(handle, since));
         let (directory, dir) = opened.as_ref()?;
-        Some((Arc::clone(directory), dir.stat_child(name).ok()))
-    }
-
-    /// Returns who made a name; `None` if both the process and the entry are gone.
-    fn maker(&mut self, pid: u32, stat: Option<&Stat>) -> Option<Arc<Maker>> {
-        let process = self
-            .makers
-            .entry(pid)
-            .or_insert_with(|| Maker::of_process(pid).map(Arc::new));
-        process
-            .clone()
-            .or_else(|| stat.map(|stat| Arc::new(Maker::owner(stat))))
+        // It may be gone already.
+        let stat = dir.stat_child(&name).ok();
+        let process = self.makers.entry(new.pid);
+        let process = process.or_insert_with_key(|pid| Maker::of_process(*pid).map(Arc::new));
+        let owner = || stat.as_ref().map(|stat| Arc::new(Maker::owner(stat)));
+        let maker = process.clone().or_else(owner)?;
+        let operation = operation(new, stat.as_ref());
+        let offender = Offender::of(&self.judge, directory, &name, &maker, operation)?;
+        if let Some(stat) = stat {
+            let lag = age(stat.ctime, SystemTime::now()).as_millis();
+            guarded.status.lock().lag_milliseconds = u64::try_from(lag).unwrap_or(u64::MAX);
+        }
+        Some(offender)
     }
 }
 
