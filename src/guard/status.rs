@@ -1,12 +1,10 @@
 //! The status of a guard: a file in memory that it writes each second, and `utf8fs status` reads.
 //!
-//! The guard holds a lock of the file while it lives.
+//! The guard holds a lock of the file while it lives, and leaves it empty at its end.
 
-use std::ffi::OsStr;
 use std::fs::{File, Permissions};
 use std::io::{self, PipeReader, Read};
 use std::os::fd::AsFd;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -15,7 +13,7 @@ use super::guarded::Guarded;
 use crate::backing::fanotify;
 use crate::backing::{Dir, LockKind, Stat, lock};
 use crate::fs::audit::AuditLog;
-use crate::names::{BackingName, Quoted};
+use crate::names::Quoted;
 use crate::records::{GuardStatus, json_line, whole_milliseconds};
 
 /// The directory of the status files.
@@ -23,12 +21,7 @@ const PLACE: &str = "/run/utf8fs";
 
 /// The file of a guard.
 #[derive(Debug)]
-pub(super) struct StatusFile {
-    file: File,
-    /// Removes the file at the end, from a root of our own too.
-    place: Dir,
-    name: Option<BackingName>,
-}
+pub(super) struct StatusFile(File);
 
 /// The state of a directory's guard.
 #[derive(Debug)]
@@ -59,18 +52,10 @@ impl StatusFile {
         let mut options = File::options();
         options.read(true).write(true).create(true).truncate(false);
         options.mode(0o600).custom_flags(libc::O_NOFOLLOW);
-        let (path, place) = (path_of(directory)?, Dir::open_root(Path::new(PLACE))?);
-        let name = path.file_name().map(OsStr::as_bytes);
-        let name = name.and_then(|name| BackingName::parse(name).ok());
-        loop {
-            let file = options.open(&path)?;
-            if !lock::flock(&file, Some(LockKind::Write))? {
-                return Err(io::Error::from_raw_os_error(libc::EBUSY));
-            }
-            // The guard before may just have removed it.
-            if Stat::of(&file)?.nlink > 0 {
-                return Ok(Self { file, place, name });
-            }
+        let file = options.open(path_of(directory)?)?;
+        match lock::flock(&file, Some(LockKind::Write))? {
+            true => Ok(Self(file)),
+            false => Err(io::Error::from_raw_os_error(libc::EBUSY)),
         }
     }
 
@@ -81,16 +66,14 @@ impl StatusFile {
             let mut line = json_line(&status(guarded, start.elapsed()));
             line.push('\n');
             let length = u64::try_from(line.len()).unwrap_or(0);
-            let written = self.file.write_all_at(line.as_bytes(), 0);
-            if let Err(error) = written.and_then(|()| self.file.set_len(length)) {
+            let written = self.0.write_all_at(line.as_bytes(), 0);
+            if let Err(error) = written.and_then(|()| self.0.set_len(length)) {
                 log::warn!("the status cannot be written: {error}");
                 return;
             }
             if fanotify::pause(end, Duration::from_secs(1)).unwrap_or(true) {
-                // A guard that was killed leaves it.
-                if let Some(name) = &self.name {
-                    self.place.unlink(name).ok();
-                }
+                // A guard that was killed leaves what it wrote.
+                self.0.set_len(0).ok();
                 return;
             }
         }
