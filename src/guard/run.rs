@@ -4,9 +4,9 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
 use std::thread;
 
-use parking_lot::Mutex;
 use signal_hook::consts::SIGHUP;
 use signal_hook::flag;
 
@@ -74,21 +74,21 @@ pub fn run(mut options: GuardOptions) -> Result<(), CommandError> {
         let (privilege, kept) = (Privilege::Root, credentials::KEPT_BY_GUARD);
         confine(&mut checked, None, privilege, Setting::Alone, kept).doing("confine the guard")?;
     }
-    let guarded = Guarded::new(
+    let guarded = Arc::new(Guarded::new(
         path.clone(),
         directories,
         policy_status(checked.policy.as_ref(), &checked.resolved),
         Judge::new(checked.resolved, &options.charset_map),
         Arc::clone(&auditor),
         options.grace,
-    );
+    ));
     program_log::begin().doing("write the log")?;
     auditor.begin().doing("write the audit log")?;
     if options.initial_scan {
         guarded.requests.ask_for_all(ALL);
     }
     let handle = signals.handle();
-    let turn = Mutex::new(());
+    let (knock, knocks) = sync_channel(1);
     let served = thread::scope(|scope| {
         let start = |name: &str| thread::Builder::new().name(name.to_owned());
         let obey = || {
@@ -97,14 +97,8 @@ pub fn run(mut options: GuardOptions) -> Result<(), CommandError> {
                     break;
                 }
                 auditor.reopen();
-                // A file may lie where reading waits.
-                if let Some(policy) = &checked.policy {
-                    scope.spawn(|| {
-                        // What is read last stays in force.
-                        let _turn = turn.lock();
-                        reload(&guarded, policy, &options);
-                    });
-                }
+                // One that waits already will see the file as it is now.
+                knock.try_send(()).ok();
             }
             drop(keep_on);
         };
@@ -114,6 +108,12 @@ pub fn run(mut options: GuardOptions) -> Result<(), CommandError> {
             start("scan").spawn_scoped(scope, || scan::scan_all(&guarded))?;
             if let Some((_, journal)) = &lock_and_journal {
                 start("renames").spawn_scoped(scope, || mending::mend_all(&guarded, journal))?;
+            }
+            if let Some(source) = checked.policy {
+                let guarded = Arc::clone(&guarded);
+                let reload = move |()| reload(&guarded, &source, &options);
+                // It is not waited for: a file may lie where reading waits.
+                start("policy").spawn(move || knocks.into_iter().for_each(reload))?;
             }
             Ok(())
         };
