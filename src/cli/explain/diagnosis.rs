@@ -21,13 +21,10 @@ pub(super) fn diagnosis(rest: &[u8], length: usize, kind: Malformed, encoding: E
         Malformed::InvalidByte if encoding == Encoding::Utf8 => never_occurs(lead, rest),
         Malformed::InvalidByte => format!("never occurs in {encoding}"),
         Malformed::Truncated if encoding.is_file_system_safe() => {
-            format!(
-                "truncated: the lead byte announces {} bytes, {} there",
-                announced(lead, encoding),
-                are(length)
-            )
+            let all = announced(lead, encoding);
+            format!("truncated: {length} of the {all} bytes that the lead byte announces")
         }
-        Malformed::Truncated => format!("truncated: {} there, and more must follow", are(length)),
+        Malformed::Truncated => "truncated: more bytes must follow".to_owned(),
         Malformed::Overlong(c) => {
             let shortest = encoding.encode(&[c]).unwrap_or_default();
             let (text, octets) = (text(c), hex(&shortest));
@@ -88,12 +85,4 @@ fn surrogate(rest: &[u8], length: usize, encoding: Encoding) -> String {
         ));
     }
     told
-}
-
-fn are(number: usize) -> String {
-    if number == 1 {
-        "1 is".to_owned()
-    } else {
-        format!("{number} are")
-    }
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::Explanation;
-use super::sequences::{Row, hex, notation, rows};
+use super::sequences::{hex, notation, rows};
 use crate::cli::text_table::columns;
 use crate::codec::{Charset, Encoding};
 use crate::names::{OnViolation, Quoted, VisibleName};
@@ -74,7 +74,7 @@ impl Explanation<'_> {
             facts.push(("verdict", "conforming".to_owned()));
         }
         let sequences = rows(self.name, &self.map.policy).into_iter();
-        let sequences: Vec<Vec<String>> = sequences.map(Row::cells).collect();
+        let sequences: Vec<Vec<String>> = sequences.map(Vec::from).collect();
         let sequences = columns(&sequences, &[0]).into_iter();
         let facts = facts.into_iter();
         std::iter::once(Quoted(self.name).to_string())

@@ -8,74 +8,57 @@ use crate::policy::{Offence, Policy, Rule};
 /// ASCII characters that share a row.
 const ASCII_PER_ROW: usize = 4;
 
-/// A line about a sequence, or about a few ASCII characters that are of no interest.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Row {
-    /// Offset of its first byte.
-    pub(super) offset: usize,
-    /// Its bytes in hex: `C0 AF`.
-    pub(super) octets: String,
-    /// Its code points: `U+002F`; `-` where it spells none.
-    pub(super) code_points: String,
-    /// Its text, quoted, or what is wrong with it.
-    pub(super) text: String,
-}
+/// A sequence, and the objections of the policy to it.
+type Judged = (Piece, Vec<String>);
 
-impl Row {
-    /// Returns the cells of the row.
-    pub(super) fn cells(self) -> Vec<String> {
-        let offset = format!("{:>4}", self.offset);
-        vec![offset, self.octets, self.code_points, self.text]
-    }
-}
-
-/// Returns the sequences of `name`, row by row, with the objections of `policy` beside each.
-pub(super) fn rows(name: &[u8], policy: &Policy) -> Vec<Row> {
+/// Returns the sequences of `name`, with the objections of `policy` beside each. A row has the offset, the bytes in hex (`C0 AF`), the
+/// code points (`U+002F`; `-` where it spells none), and the text, quoted, or what is wrong with it. A few ASCII characters that are of
+/// no interest share a row.
+pub(super) fn rows(name: &[u8], policy: &Policy) -> Vec<[String; 4]> {
     let mut offences = policy.offences(name);
     offences.extend(policy.over_a_limit(name));
-    let mut rows: Vec<Row> = Vec::new();
-    let mut run = String::new();
-    for piece in policy.encoding.pieces(name) {
-        let mut row = row(name, piece, policy.encoding);
-        let said = said_against(piece, &offences);
-        let ascii = piece.spells.ok().and_then(|c| u8::try_from(c).ok());
+    let pieces = policy.encoding.pieces(name);
+    let judged = pieces.map(|piece| (piece, said_against(piece, &offences)));
+    let judged: Vec<Judged> = judged.collect();
+    let is_plain = |(piece, said): &Judged| {
         let is_usual = piece.length == 1 || !policy.encoding.is_file_system_safe();
-        let plain = ascii.filter(|c| c.is_ascii() && is_usual && said.is_empty());
-        if !said.is_empty() {
-            row.text = format!("{}  {}", row.text, said.join("; "));
-        }
-        match (rows.last_mut(), plain) {
-            (Some(last), Some(c)) if (1..ASCII_PER_ROW).contains(&run.len()) => {
-                last.octets = format!("{} {}", last.octets, row.octets);
-                last.code_points = format!("{} {}", last.code_points, row.code_points);
-                run.push(char::from(c));
-                last.text = Quoted(run.as_bytes()).to_string();
-            }
-            _ => {
-                run.clear();
-                run.extend(plain.map(char::from));
-                rows.push(row);
-            }
-        }
-    }
-    rows
+        is_usual && said.is_empty() && piece.spells.is_ok_and(|c| c < 0x80)
+    };
+    let runs = judged.chunk_by(|one, next| is_plain(one) && is_plain(next));
+    let shared = runs.flat_map(|run| run.chunks(ASCII_PER_ROW));
+    shared.map(|run| row(name, run, policy.encoding)).collect()
 }
 
-fn row(name: &[u8], piece: Piece, encoding: Encoding) -> Row {
-    let rest = name.get(piece.offset..).unwrap_or_default();
-    let code_point = match piece.spells {
-        Ok(code_point) => Some(code_point),
-        Err(kind) => kind.code_point(),
+fn row(name: &[u8], run: &[Judged], encoding: Encoding) -> [String; 4] {
+    let offset = run.first().map_or(0, |(piece, _)| piece.offset);
+    let length: usize = run.iter().map(|(piece, _)| piece.length).sum();
+    let rest = name.get(offset..).unwrap_or_default();
+    let code_points = run.iter().map(|(piece, _)| match piece.spells {
+        Ok(code_point) => notation(code_point),
+        Err(kind) => kind.code_point().map_or_else(|| "-".to_owned(), notation),
+    });
+    let code_points: Vec<String> = code_points.collect();
+    let text = match run {
+        [(piece, said)] => {
+            let text = match piece.spells {
+                Ok(code_point) => text(code_point),
+                Err(kind) => diagnosis(rest, length, kind, encoding),
+            };
+            let said = said.join("; ");
+            format!("{text}  {said}").trim_end().to_owned()
+        }
+        run => {
+            let spelled = run.iter().filter_map(|(piece, _)| piece.spells.ok());
+            let text: String = spelled.filter_map(char::from_u32).collect();
+            Quoted(text.as_bytes()).to_string()
+        }
     };
-    Row {
-        offset: piece.offset,
-        octets: hex(rest.get(..piece.length).unwrap_or_default()),
-        code_points: code_point.map_or_else(|| "-".to_owned(), notation),
-        text: match piece.spells {
-            Ok(code_point) => text(code_point),
-            Err(kind) => diagnosis(rest, piece.length, kind, encoding),
-        },
-    }
+    [
+        format!("{offset:>4}"),
+        hex(rest.get(..length).unwrap_or_default()),
+        code_points.join(" "),
+        text,
+    ]
 }
 
 /// Returns the policy's objections to a well-formed sequence. A name gets too long once, where the first sequence
@@ -112,35 +95,29 @@ mod tests {
     use super::*;
     use crate::policy::Profile;
 
-    fn told(name: &[u8], profile: Profile) -> Vec<(usize, String, String, String)> {
+    fn told(name: &[u8], profile: Profile) -> Vec<[String; 4]> {
         rows(name, &profile.policy())
-            .into_iter()
-            .map(|row| (row.offset, row.octets, row.code_points, row.text))
-            .collect()
     }
 
     fn one(octets: &[u8]) -> (String, String) {
-        let row = rows(octets, &Policy::default()).remove(0);
-        (row.code_points, row.text)
+        let [_, _, code_points, text] = rows(octets, &Policy::default()).remove(0);
+        (code_points, text)
     }
 
     #[test]
     fn ascii_goes_four_to_a_row_and_other_sequences_alone() {
-        let row = |offset, octets: &str, code_points: &str, text: &str| {
-            (
-                offset,
-                octets.to_owned(),
-                code_points.to_owned(),
-                text.to_owned(),
-            )
-        };
         assert_eq!(
             told("abcdeé.x".as_bytes(), Profile::Utf8),
             [
-                row(0, "61 62 63 64", "U+0061 U+0062 U+0063 U+0064", "\"abcd\""),
-                row(4, "65", "U+0065", "\"e\""),
-                row(5, "C3 A9", "U+00E9", "\"é\""),
-                row(7, "2E 78", "U+002E U+0078", "\".x\""),
+                [
+                    "   0",
+                    "61 62 63 64",
+                    "U+0061 U+0062 U+0063 U+0064",
+                    "\"abcd\""
+                ],
+                ["   4", "65", "U+0065", "\"e\""],
+                ["   5", "C3 A9", "U+00E9", "\"é\""],
+                ["   7", "2E 78", "U+002E U+0078", "\".x\""],
             ]
         );
     }
@@ -149,7 +126,7 @@ mod tests {
     fn what_the_policy_forbids_stands_alone_with_the_rule() {
         let rows = told(b"a\nb", Profile::Safe);
         assert_eq!(rows.len(), 3);
-        assert_eq!(rows[1].3, "\"\\n\"  forbidden: control character");
+        assert_eq!(rows[1][3], "\"\\n\"  forbidden: control character");
     }
 
     #[test]
@@ -157,8 +134,8 @@ mod tests {
         let rows = told(&[b'a'; 256], Profile::Utf8);
         let last = rows.last().unwrap();
         assert_eq!(
-            (last.0, last.3.as_str()),
-            (255, "\"a\"  too long: 256 bytes, the limit is 255")
+            (&*last[0], &*last[3]),
+            (" 255", "\"a\"  too long: 256 bytes, the limit is 255")
         );
     }
 
@@ -195,12 +172,12 @@ mod tests {
             (
                 b"\xE9.",
                 "-",
-                "truncated: the lead byte announces 3 bytes, 1 is there",
+                "truncated: 1 of the 3 bytes that the lead byte announces",
             ),
             (
                 b"\xF0\x9F\x98",
                 "-",
-                "truncated: the lead byte announces 4 bytes, 3 are there",
+                "truncated: 3 of the 4 bytes that the lead byte announces",
             ),
             (
                 b"\xC0\xAF",
@@ -240,7 +217,7 @@ mod tests {
                 let name = [b'a', first, second, 0x80, b'z'];
                 let octets: Vec<String> = rows(&name, &Profile::Portable.policy())
                     .into_iter()
-                    .map(|row| row.octets)
+                    .map(|[_, octets, ..]| octets)
                     .collect();
                 assert_eq!(octets.join(" "), hex(&name));
             }
