@@ -275,6 +275,10 @@ pub struct MountArgs {
     #[arg(short, value_name = "OPT,...", action = ArgAction::Append)]
     pub options: Vec<OsString>,
 
+    /// Source in /proc/mounts; by default BACKING
+    #[arg(long, value_name = "TEXT", hide = true)]
+    pub fsname: Option<PathBuf>,
+
     /// Definition of UTF-8 by which names are well-formed
     ///
     /// [default: utf-8]

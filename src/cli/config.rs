@@ -20,9 +20,9 @@ pub(super) fn mount(args: MountArgs) -> Result<MountConfig, CommandError> {
     let policy = args.policy_file.policy.as_deref();
     let keys = mount_keys(&args);
     let checked = check(&args.backing, &args.mountpoint, policy, keys, background)?;
-    let source = || checked.backing.clone().into();
+    let fsname = args.fsname.unwrap_or_else(|| checked.backing.clone());
     Ok(MountConfig {
-        fsname: options.fsname.unwrap_or_else(source),
+        fsname: fsname.into_os_string(),
         checked,
         cache: args.cache,
         flags: options.flags,

@@ -4,10 +4,10 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-use clap::{Arg, ArgAction, Command, CommandFactory};
+use clap::{Arg, ArgAction, Args, Command};
 
 use super::CommandError;
-use super::args::{Cli, MountArgs};
+use super::args::{CommonArgs, MountArgs};
 use crate::codec::Charset;
 use crate::daemon::fuse_mount::MountFlags;
 use crate::names::Quoted;
@@ -24,36 +24,18 @@ const ACCESS_TIMES: &[&str] = &["noatime", "relatime", "strictatime"];
 const IGNORED: &str = "defaults auto noauto user nouser users nousers owner noowner group nogroup nofail _netdev \
     default_permissions comment subtype sloppy";
 
-/// The word of the mount that takes a value.
-const FSNAME: &str = "fsname";
-
-/// Long options without a form in `-o`, and why.
-const NONE_OF_O: &[(&str, &str)] = &[
-    (
-        "background",
-        "mount(8) always mounts in the background; else write --background",
-    ),
-    (
-        "foreground",
-        "mount(8) waits for the mount, not for its end; else write --foreground",
-    ),
-    ("help", "write 'utf8fs mount --help'"),
-];
-
 /// Puts long options of `utf8fs mount` in the place of the words of `-o` that stand for them: `--from=a,b` for `from=a:b`,
 /// `--cross-mounts` for `cross_mounts`. Other words get an `-o` each. Arguments of other commands stay as they are.
-pub(super) fn expand(args: Vec<OsString>) -> Vec<OsString> {
+pub(super) fn expand(mut args: Vec<OsString>) -> Vec<OsString> {
     if args.get(1).is_none_or(|command| command != "mount") {
         return args;
     }
     let command = mount_command();
     let mut expanded = Vec::with_capacity(args.len());
+    let end = args.iter().position(|arg| arg == "--");
+    let operands = args.split_off(end.unwrap_or(args.len()));
     let mut args = args.into_iter();
     while let Some(arg) = args.next() {
-        if arg == "--" {
-            expanded.push(arg);
-            break;
-        }
         let Some((flags, list)) = options_of(&arg) else {
             expanded.push(arg);
             continue;
@@ -71,7 +53,7 @@ pub(super) fn expand(args: Vec<OsString>) -> Vec<OsString> {
             None => expanded.push("-o".into()),
         }
     }
-    expanded.extend(args);
+    expanded.extend(operands);
     expanded
 }
 
@@ -107,21 +89,29 @@ fn one(command: &Command, word: &[u8]) -> Vec<OsString> {
 /// Finds the long option that a word stands for, with `_` or `-`.
 fn find<'a>(command: &'a Command, word: &str) -> Option<&'a Arg> {
     let word = word.replace('_', "-");
-    let is_it = |arg: &&Arg| arg.get_long() == Some(&*word) && why_not(&word).is_none();
+    let is_it = |arg: &&Arg| arg.get_long() == Some(&*word) && instead_of(&word).is_none();
     command.get_arguments().find(is_it)
 }
 
-fn why_not(word: &str) -> Option<&'static str> {
-    let found = NONE_OF_O.iter().find(|(none, _)| *none == word);
-    found.map(|(_, why)| *why)
+/// Returns what to write instead of a word that is no option here.
+fn instead_of(word: &str) -> Option<&'static str> {
+    Some(match word {
+        "background" => "mount(8) always mounts in the background; else write --background",
+        "foreground" => "mount(8) waits for the mount, not for its end; else write --foreground",
+        "help" => "write 'utf8fs mount --help'",
+        "uid" | "gid" | "umask" | "fmask" | "dmask" => {
+            "owners and modes are those of the backing directory"
+        }
+        "charset" | "codepage" | "iocharset" | "nls" => {
+            "write from=CHARSET for the charset of the names on disk"
+        }
+        _ => return None,
+    })
 }
 
+/// Returns a command with the options of `utf8fs mount`, those of all commands among them.
 fn mount_command() -> Command {
-    let mut all = Cli::command();
-    // Options of all commands are then among its own.
-    all.build();
-    let command = all.find_subcommand_mut("mount").map(std::mem::take);
-    command.unwrap_or_default()
+    CommonArgs::augment_args(MountArgs::augment_args(Command::default()))
 }
 
 /// The options of `-o` for the mount itself.
@@ -129,65 +119,41 @@ fn mount_command() -> Command {
 pub(super) struct MountOptions {
     /// Flags of the mount.
     pub(super) flags: MountFlags,
-    /// The words without a value.
+    /// The words that do something.
     pub(super) words: Vec<&'static str>,
     /// May others use the mount? `None` if nothing is said.
     pub(super) allow_other: Option<bool>,
-    /// The source to show.
-    pub(super) fsname: Option<OsString>,
 }
 
 impl MountOptions {
     /// Reads the words that [`expand`] left.
     ///
     /// # Errors
-    /// An unknown word, or one with a value too much or too few.
+    /// An unknown word, or `remount`.
     pub(super) fn read(args: &MountArgs) -> Result<Self, CommandError> {
         let mut options = Self::default();
         options.flags.set("nosuid");
         options.flags.set("nodev");
         let is_sloppy = args.options.iter().any(|word| word == "sloppy");
-        for word in &args.options {
-            if !options.take(word.as_bytes())? {
+        for word in args.options.iter().map(|word| word.as_bytes()) {
+            if let Some(flag) = flags().find(|flag| flag.as_bytes() == word) {
+                options.set(flag);
+            } else if word == b"remount" {
+                return Err(CommandError::usage(
+                    "-o remount is not possible: the options of a mount are those that it was made with",
+                )
+                .hint("unmount it and mount it again; only ro, rw, nosuid, nodev, noexec can be changed, by the kernel alone, which drops what is left out: mount -i -o remount,bind,ro,nosuid,nodev MOUNTPOINT"));
+            } else if !is_ignored(word) {
                 if !is_sloppy {
-                    return Err(unknown(word.as_bytes()));
+                    return Err(unknown(word));
                 }
-                log::warn!("unknown option in -o left out: {}", Quoted(word.as_bytes()));
+                log::warn!("unknown option in -o left out: {}", Quoted(word));
             }
         }
         Ok(options)
     }
 
-    /// Takes one word; returns whether it is known.
-    fn take(&mut self, word: &[u8]) -> Result<bool, CommandError> {
-        let (Some(key), value) = parts(word) else {
-            return Ok(false);
-        };
-        let is_ignored = key.is_empty() || IGNORED.split(' ').any(|word| word == key);
-        if is_ignored || key.starts_with("x-") || key.starts_with("X-") {
-            return Ok(true);
-        }
-        if key == "remount" {
-            return Err(CommandError::usage(
-                "-o remount is not possible: the options of a mount are those that it was made with",
-            )
-            .hint("unmount it and mount it again; only ro, rw, nosuid, nodev, noexec can be changed, by the kernel alone, which drops what is left out: mount -i -o remount,bind,ro,nosuid,nodev MOUNTPOINT"));
-        }
-        if key == FSNAME {
-            let Some(value @ [_, ..]) = value else {
-                let error = CommandError::usage("-o fsname needs a value");
-                return Err(error.hint("write -o fsname=VALUE"));
-            };
-            self.fsname = Some(OsString::from_vec(value.to_vec()));
-            return Ok(true);
-        }
-        let Some(flag) = flags().find(|flag| *flag == key) else {
-            return Ok(false);
-        };
-        if value.is_some() {
-            let error = CommandError::usage(format!("-o {flag} takes no value"));
-            return Err(error.hint(format!("write -o {flag}")));
-        }
+    fn set(&mut self, flag: &'static str) {
         self.words.push(flag);
         if ALLOW.contains(&flag) {
             self.allow_other = Some(flag == "allow_other");
@@ -197,8 +163,17 @@ impl MountOptions {
             }
         }
         self.flags.set(flag);
-        Ok(true)
     }
+}
+
+fn is_ignored(word: &[u8]) -> bool {
+    let (key, _) = parts(word);
+    key.is_some_and(|key| {
+        key.is_empty()
+            || key.starts_with("x-")
+            || key.starts_with("X-")
+            || IGNORED.split(' ').any(|word| word == key)
+    })
 }
 
 /// Returns the words without a value that do something.
@@ -234,35 +209,25 @@ fn split(list: &OsStr) -> Vec<Vec<u8>> {
 }
 
 fn unknown(word: &[u8]) -> CommandError {
-    let error = CommandError::usage(format!("unknown option in -o: {}", Quoted(word)));
     let text = str::from_utf8(word).unwrap_or_default();
-    if Charset::from_label(text).is_ok() || text.parse::<Class>().is_ok() {
-        return error.hint("in -o a colon stands between values: from=shift_jis:windows-1252");
-    }
-    if let Some(option) = text.strip_prefix("--") {
-        return error.hint(format!("options in -o have no dashes: {option}"));
-    }
-    let key = text.split('=').next().unwrap_or_default().replace('_', "-");
-    let hint = match &*key {
-        "uid" | "gid" | "umask" | "fmask" | "dmask" => {
-            Some("owners and modes are those of the backing directory")
+    let key = parts(word).0.unwrap_or_default().replace('_', "-");
+    let hint = if Charset::from_label(text).is_ok() || text.parse::<Class>().is_ok() {
+        "in -o a colon stands between values: from=shift_jis:windows-1252".to_owned()
+    } else if let Some(option) = text.strip_prefix("--") {
+        format!("options in -o have no dashes: {option}")
+    } else if let Some(instead) = instead_of(&key) {
+        instead.to_owned()
+    } else {
+        let command = mount_command();
+        let long = command.get_arguments().filter_map(Arg::get_long);
+        let mut words: Vec<&str> = flags().chain(IGNORED.split(' ')).collect();
+        words.extend(long.filter(|word| instead_of(word).is_none()));
+        match nearest(&key, words.into_iter()) {
+            Some(near) => format!("did you mean {near}?"),
+            None => "'utf8fs mount --help' lists the options of -o".to_owned(),
         }
-        "charset" | "codepage" | "iocharset" | "nls" => {
-            Some("write from=CHARSET for the charset of the names on disk")
-        }
-        key => why_not(key),
     };
-    if let Some(hint) = hint {
-        return error.hint(hint);
-    }
-    let command = mount_command();
-    let mut words: Vec<&str> = flags().chain(IGNORED.split(' ')).chain([FSNAME]).collect();
-    let long = command.get_arguments().filter_map(Arg::get_long);
-    words.extend(long.filter(|word| why_not(word).is_none()));
-    error.hint(match nearest(&key, words.into_iter()) {
-        Some(near) => format!("did you mean {near}?"),
-        None => "'utf8fs mount --help' lists the options of -o".to_owned(),
-    })
+    CommandError::usage(format!("unknown option in -o: {}", Quoted(word))).hint(hint)
 }
 
 #[cfg(test)]
