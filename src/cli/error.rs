@@ -38,11 +38,9 @@ pub(super) fn print_clap<P: CommandFactory>(
     args: &[OsString],
     color: ColorChoice,
 ) -> Result<(), CommandError> {
-    let is_lossy = error.kind() == ErrorKind::InvalidUtf8 || error.to_string().contains('\u{FFFD}');
-    let no_text = args.iter().filter(|arg| arg.to_str().is_none());
-    let no_text = no_text.map(|arg| Quoted::of(arg).to_string());
-    let no_text: Vec<String> = no_text.filter(|_| is_lossy).collect();
-    if !no_text.is_empty() {
+    if error.kind() == ErrorKind::InvalidUtf8 {
+        let no_text = args.iter().filter(|arg| arg.to_str().is_none());
+        let no_text: Vec<String> = no_text.map(|arg| Quoted::of(arg).to_string()).collect();
         let no_text = no_text.join(" and ");
         let message = format!("text in UTF-8 is wanted in the place of {no_text}");
         return Err(CommandError::usage(message)
