@@ -35,7 +35,6 @@ mod view;
 
 use std::ffi::OsString;
 use std::io;
-use std::os::unix::ffi::OsStrExt;
 
 use clap::{ColorChoice, CommandFactory, FromArgMatches};
 use env_logger::Target;
@@ -107,30 +106,22 @@ pub fn run() -> std::process::ExitCode {
 
 /// Returns the value of `--color`, which also holds for the help and for errors of arguments.
 fn color(args: &[OsString]) -> ColorChoice {
-    let is_color = |arg: &&OsString| arg.as_bytes().starts_with(b"--color");
-    let mut words = args.iter().skip_while(|arg| !is_color(arg));
-    let word = words.next().map_or(&b""[..], |word| word.as_bytes());
-    let value = match word.strip_prefix(b"--color=") {
-        Some(value) => value,
-        None => words.next().map_or(&b""[..], |value| value.as_bytes()),
+    let mut words = args.iter().filter_map(|arg| arg.to_str());
+    let word = match words.find_map(|word| word.strip_prefix("--color")) {
+        Some("") => words.next(),
+        Some(value) => value.strip_prefix('='),
+        None => None,
     };
-    match value {
-        b"always" => ColorChoice::Always,
-        b"never" => ColorChoice::Never,
-        _ => ColorChoice::Auto,
-    }
+    word.and_then(|word| word.parse().ok()).unwrap_or_default()
 }
 
 fn dispatch(cli: Cli, invocation: &Invocation) -> Result<ExitCode, CommandError> {
-    let Some(command) = cli.command.filter(|_| !cli.version) else {
-        return if cli.version {
-            version(cli.common.verbose > 0)
-        } else {
-            Err(
-                CommandError::usage("neither a command nor --version is given")
-                    .hint("'utf8fs --help' lists the commands"),
-            )
-        };
+    if cli.version {
+        return version(cli.common.verbose > 0);
+    }
+    let Some(command) = cli.command else {
+        let error = CommandError::usage("neither a command nor --version is given");
+        return Err(error.hint("'utf8fs --help' lists the commands"));
     };
     init_log(&cli.common);
     match command {
