@@ -44,20 +44,17 @@ pub(super) fn run() -> Result<ExitCode, CommandError> {
     }
     let directory = tempfile::Builder::new().prefix("utf8fs-demo-").tempdir();
     let directory = directory.map_err(not_made)?;
-    let root = directory.path().canonicalize().map_err(not_made)?;
     for name in ["mnt", "new"] {
-        fs::create_dir(root.join(name)).map_err(not_made)?;
+        fs::create_dir(directory.path().join(name)).map_err(not_made)?;
     }
     let mut demo = Demo {
         out: Output::stdout(),
         interrupted: &interrupted,
-        root,
+        root: directory.path().to_owned(),
         mount: None,
         record: String::new(),
     };
     let shown = demo.play();
-    // Whoever reads no further has seen enough.
-    let shown = if demo.out.is_over() { Ok(()) } else { shown };
     let shown = demo.out.finish().and(shown);
     drop(demo.mount);
     let removed = directory.close().doing("remove the demo's directory");
@@ -97,6 +94,10 @@ struct Demo<'a> {
 impl Demo<'_> {
     fn play(&mut self) -> Result<(), CommandError> {
         for line in SCRIPT.lines() {
+            // Whoever reads no further has seen enough.
+            if self.out.is_over() || self.interrupted.load(Ordering::Relaxed) {
+                break;
+            }
             let (verb, rest) = line.split_once(' ').unwrap_or((line, ""));
             let (first, quoted) = rest.split_once(' ').unwrap_or_default();
             let (name, what) = unquote(quoted).unwrap_or_default();
@@ -104,9 +105,9 @@ impl Demo<'_> {
                 "$" => self.mount(rest)?,
                 "@file" => self.make_old_file(first, &name, what).map_err(not_made)?,
                 "@show" => self.show(rest)?,
-                "@try" => self.attempt(first, &name)?,
-                "@record" => self.text(&format!("  {}", self.record.clone()))?,
-                _ => self.text(line)?,
+                "@try" => self.attempt(first, &name),
+                "@record" => self.out.line(&format!("  {}", self.record)),
+                _ => self.out.line(line),
             }
         }
         Ok(())
@@ -121,7 +122,7 @@ impl Demo<'_> {
     /// Prints the command that a user would type, and runs it.
     fn mount(&mut self, command: &str) -> Result<(), CommandError> {
         self.mount = None;
-        self.text(&format!("$ {command}"))?;
+        self.out.line(&format!("$ {command}"));
         self.out.flush();
         let (log, stderr) = io::pipe().doing("make a pipe")?;
         let daemon = Command::new("/proc/self/exe")
@@ -139,7 +140,7 @@ impl Demo<'_> {
         for line in mount.log.by_ref().map_while(Result::ok) {
             if line.contains(" is shown at ") {
                 self.mount = Some(mount);
-                return self.go_on();
+                return Ok(());
             }
             said.push(line);
         }
@@ -166,22 +167,24 @@ impl Demo<'_> {
                 visible.ok_or_else(|| CommandError::failure("a file is missing in the mount"))?;
             let name = padded(&shown(name.as_bytes()), 28);
             let visible = padded(&shown(visible.as_bytes()), 25);
-            self.text(format!("  {name}{visible}{what}").trim_end())?;
+            let line = format!("  {name}{visible}{what}");
+            self.out.line(line.trim_end());
         }
         Ok(())
     }
 
     /// Tries to make a name, and shows what the log says of a refusal.
-    fn attempt(&mut self, act: &str, name: &[u8]) -> Result<(), CommandError> {
+    fn attempt(&mut self, act: &str, name: &[u8]) {
         let made = make(act, name, &self.root.join("mnt"));
         let errno = made.err().and_then(|error| error.raw_os_error());
         let (act, name) = (padded(act, 9), padded(&shown(name), 32));
-        self.text(&format!("  {act}{name}{}", errno.map_or("made", symbol)))?;
+        let done = errno.map_or("made", symbol);
+        self.out.line(&format!("  {act}{name}{done}"));
         if errno.is_some() {
             self.record = self.next_record().unwrap_or_default();
-            self.text(&format!("           {}", reason_in(&self.record)))?;
+            let reason = reason_in(&self.record);
+            self.out.line(&format!("           {reason}"));
         }
-        Ok(())
     }
 
     /// Waits for the next refusal in the audit log.
@@ -189,19 +192,6 @@ impl Demo<'_> {
         let log = self.mount.as_mut()?.log.by_ref();
         let mut lines = log.map_while(Result::ok);
         lines.find(|line| line.contains(": refused with "))
-    }
-
-    /// Writes text, unless nobody wants to read on; [`run`] knows why, so that the message is never seen.
-    fn text(&mut self, text: &str) -> Result<(), CommandError> {
-        self.out.line(text);
-        self.go_on()
-    }
-
-    fn go_on(&self) -> Result<(), CommandError> {
-        if self.out.is_over() || self.interrupted.load(Ordering::Relaxed) {
-            return Err(CommandError::failure("nobody reads on"));
-        }
-        Ok(())
     }
 }
 
@@ -220,9 +210,9 @@ fn make(act: &str, name: &[u8], directory: &Path) -> io::Result<()> {
 fn reason_in(record: &str) -> &str {
     let refusal = record.split(": refused with ").nth(1).unwrap_or_default();
     let reason = refusal.split_once(": ").unwrap_or_default().1;
-    let end = reason.find("; would be accepted: ");
-    let end = end.or_else(|| reason.find("; by uid "));
-    reason.get(..end.unwrap_or_default()).unwrap_or_default()
+    let cut = |end| reason.split_once(end);
+    let cut = cut("; would be accepted: ").or_else(|| cut("; by uid "));
+    cut.unwrap_or_default().0
 }
 
 /// Quotes a name; of a long one its two ends.
