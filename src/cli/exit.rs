@@ -35,9 +35,3 @@ impl ExitCode {
         }
     }
 }
-
-impl From<ExitCode> for std::process::ExitCode {
-    fn from(exit: ExitCode) -> Self {
-        Self::from(exit.code())
-    }
-}

@@ -71,13 +71,11 @@ impl Invocation {
             let helper = MountHelper::try_parse_from(&args)?;
             let sloppy = (helper.sloppy > 0).then(|| "-osloppy".into());
             let fake = (helper.fake > 0).then(|| "--dry-run".into());
-            let options = helper
-                .options
-                .into_iter()
-                .flat_map(|list| ["-o".into(), list]);
-            let options = options.chain(sloppy).chain(fake);
+            let lists = helper.options.into_iter();
+            let lists = lists.flat_map(|list| ["-o".into(), list]);
+            let options = lists.chain(sloppy).chain(fake).collect();
             let operands = [&helper.backing, &helper.mountpoint];
-            return Ok(Self::by_mount(program, options.collect(), operands));
+            return Ok(Self::by_mount(program, options, operands));
         }
         let is_operand = |arg: &OsString| !arg.as_bytes().starts_with(b"-");
         Ok(match args.as_slice() {
