@@ -30,7 +30,7 @@ pub(super) fn expand(mut args: Vec<OsString>) -> Vec<OsString> {
     if args.get(1).is_none_or(|command| command != "mount") {
         return args;
     }
-    let command = mount_command();
+    let options = options();
     let mut expanded = Vec::with_capacity(args.len());
     let end = args.iter().position(|arg| arg == "--");
     let operands = args.split_off(end.unwrap_or(args.len()));
@@ -49,7 +49,7 @@ pub(super) fn expand(mut args: Vec<OsString>) -> Vec<OsString> {
             Some(OsString::from_vec(list.to_vec()))
         };
         match list {
-            Some(list) => expanded.extend(split(&list).iter().flat_map(|word| one(&command, word))),
+            Some(list) => expanded.extend(split(&list).iter().flat_map(|word| one(&options, word))),
             None => expanded.push("-o".into()),
         }
     }
@@ -68,29 +68,22 @@ fn options_of(arg: &OsStr) -> Option<(&[u8], &[u8])> {
 }
 
 /// Returns the arguments that stand for one word of `-o`.
-fn one(command: &Command, word: &[u8]) -> Vec<OsString> {
+fn one(options: &[Arg], word: &[u8]) -> Vec<OsString> {
     let (key, value) = parts(word);
-    let Some(arg) = key.and_then(|key| find(command, key)) else {
+    let key = key.unwrap_or_default().replace('_', "-");
+    let Some(arg) = options.iter().find(|arg| arg.get_long() == Some(&*key)) else {
         // In one argument, since it may begin with a dash.
         return vec![OsString::from_vec([b"-o=", word].concat())];
     };
-    let long = arg.get_long().unwrap_or_default();
-    let with = |value: &[u8]| OsString::from_vec([b"--", long.as_bytes(), b"=", value].concat());
+    let with = |value: &[u8]| OsString::from_vec([b"--", key.as_bytes(), b"=", value].concat());
     match value {
-        None => vec![format!("--{long}").into()],
+        None => vec![format!("--{key}").into()],
         // Lists add up.
         Some(values) if matches!(arg.get_action(), ArgAction::Append) => {
             values.split(|&octet| octet == b':').map(with).collect()
         }
         Some(value) => vec![with(value)],
     }
-}
-
-/// Finds the long option that a word stands for, with `_` or `-`.
-fn find<'a>(command: &'a Command, word: &str) -> Option<&'a Arg> {
-    let word = word.replace('_', "-");
-    let is_it = |arg: &&Arg| arg.get_long() == Some(&*word) && instead_of(&word).is_none();
-    command.get_arguments().find(is_it)
 }
 
 /// Returns what to write instead of a word that is no option here.
@@ -109,9 +102,13 @@ fn instead_of(word: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns a command with the options of `utf8fs mount`, those of all commands among them.
-fn mount_command() -> Command {
-    CommonArgs::augment_args(MountArgs::augment_args(Command::default()))
+/// Returns the long options of `utf8fs mount` that have a form in `-o`, those of all commands among them.
+fn options() -> Vec<Arg> {
+    let command = CommonArgs::augment_args(MountArgs::augment_args(Command::default()));
+    let options = command.get_arguments();
+    let has_form = |long: &str| instead_of(long).is_none();
+    let options = options.filter(|arg| arg.get_long().is_some_and(has_form));
+    options.cloned().collect()
 }
 
 /// The options of `-o` for the mount itself.
@@ -218,10 +215,9 @@ fn unknown(word: &[u8]) -> CommandError {
     } else if let Some(instead) = instead_of(&key) {
         instead.to_owned()
     } else {
-        let command = mount_command();
-        let long = command.get_arguments().filter_map(Arg::get_long);
+        let options = options();
         let mut words: Vec<&str> = flags().chain(IGNORED.split(' ')).collect();
-        words.extend(long.filter(|word| instead_of(word).is_none()));
+        words.extend(options.iter().filter_map(Arg::get_long));
         match nearest(&key, words.into_iter()) {
             Some(near) => format!("did you mean {near}?"),
             None => "'utf8fs mount --help' lists the options of -o".to_owned(),

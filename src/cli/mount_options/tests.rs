@@ -67,7 +67,7 @@ fn value_of(arg: &Arg) -> String {
 /// Law L4: what can be said by a long option can be said in fstab, by the same word, and is taken the same way.
 #[test]
 fn every_long_option_has_a_form_in_o_or_a_reason_to_have_none() {
-    let command = mount_command();
+    let command = CommonArgs::augment_args(MountArgs::augment_args(clap::Command::default()));
     let mut seen = 0;
     for arg in command
         .get_arguments()
