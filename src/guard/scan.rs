@@ -116,14 +116,13 @@ impl Visitor for Finder<'_> {
         let alike = self.judge.unique();
         let key = |name: &[u8]| alike.map(|alike| alike.key(name));
         let mut shared: HashMap<_, usize> = HashMap::new();
-        for entry in names.iter().filter(|_| alike.is_some()) {
+        for entry in names.iter() {
             *shared.entry(key(entry.name)).or_default() += 1;
         }
         let mut newcomers = Newcomers::new();
         let left = names.iter().take_while(|_| !self.is_over());
         for name in left.map(|entry| entry.name) {
-            if self.judge.conforms(name) && shared.get(&key(name)).is_none_or(|&number| number == 1)
-            {
+            if self.judge.conforms(name) && shared.get(&key(name)) == Some(&1) {
                 continue;
             }
             let Ok(name) = BackingName::parse(name) else {
