@@ -90,7 +90,7 @@ fn report_left(guarded: &Guarded, waiting: &Waiting, sibling: Option<&BackingNam
 /// Entries that are being renamed, by their directories, with the others that wait there.
 type Moving = HashMap<TreePath, Batch>;
 
-/// Renames what can be renamed of these. All of which nothing is reported waits on.
+/// Renames what can be renamed of these. What is neither renamed nor reported waits on.
 ///
 /// # Errors
 /// Those of the journal.

@@ -2,10 +2,10 @@
 //!
 //! The guard holds a lock of the file while it lives, and leaves it empty at its end.
 
-use std::fs::{File, Permissions};
+use std::fs::{DirBuilder, File};
 use std::io::{self, PipeReader, Read};
 use std::os::fd::AsFd;
-use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -45,10 +45,8 @@ impl StatusFile {
     /// # Errors
     /// `EBUSY` if there is another guard of it; those of making it.
     pub(super) fn open(directory: impl AsFd) -> io::Result<Self> {
-        if !Path::new(PLACE).is_dir() {
-            std::fs::create_dir_all(PLACE)?;
-            std::fs::set_permissions(PLACE, Permissions::from_mode(0o755))?;
-        }
+        let mut maker = DirBuilder::new();
+        maker.recursive(true).mode(0o755).create(PLACE)?;
         let mut options = File::options();
         options.read(true).write(true).create(true).truncate(false);
         options.mode(0o600).custom_flags(libc::O_NOFOLLOW);
