@@ -3,10 +3,10 @@
 use std::io::{self, Read};
 
 use super::args::{ConvertArgs, values};
-use super::error::cannot_be;
 use super::output::{Output, counted, print_lines, print_note};
 use super::{CommandError, ExitCode};
 use crate::codec::{Charset, Coding, ConvertError, ConvertFault, Converter, Encoding, Repair};
+use crate::daemon::command_error::Doing;
 
 /// Converts standard input to standard output, or lists the labels.
 ///
@@ -85,9 +85,7 @@ fn pump(
     let mut piece = vec![0; 64 * 1024];
     let mut converted = Vec::new();
     while !out.is_over() {
-        let read = input
-            .read(&mut piece)
-            .map_err(|error| CommandError::failure(cannot_be("read", "standard input", &error)))?;
+        let read = input.read(&mut piece).doing("read standard input")?;
         let piece = piece.get(..read).unwrap_or_default();
         let done = if piece.is_empty() {
             converter.finish(&mut converted)

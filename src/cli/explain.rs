@@ -8,11 +8,11 @@ use std::io::{self, BufRead};
 use std::os::unix::ffi::OsStrExt;
 
 use super::args::{ExplainArgs, PolicyArgs};
-use super::error::cannot_be;
 use super::output::Output;
 use super::{CommandError, ExitCode, config, guess_report};
 use crate::codec::Encoding;
 use crate::codec::guess::Guesser;
+use crate::daemon::command_error::Doing;
 use crate::daemon::mount_policy::name_map;
 use crate::names::{BackingName, NameMap, VisibleName};
 use crate::policy::Offence;
@@ -84,8 +84,7 @@ pub(super) fn run(args: &ExplainArgs) -> Result<ExitCode, CommandError> {
     let typed = typed.map(|name| name.as_bytes().to_vec());
     let read = args.null.then(|| io::stdin().lock().split(0));
     for name in typed.map(Ok).chain(read.into_iter().flatten()) {
-        let name = name
-            .map_err(|error| CommandError::failure(cannot_be("read", "standard input", &error)))?;
+        let name = name.doing("read standard input")?;
         if args.guess {
             guesser.add(&name);
             continue;

@@ -10,7 +10,8 @@ use log::LevelFilter;
 use parking_lot::Mutex;
 
 use super::CommandError;
-use super::error::{cannot_be, reason};
+use super::error::reason;
+use crate::daemon::command_error::Doing;
 use crate::daemon::program_log;
 use crate::names::Quoted;
 pub(super) use crate::names::quoted::harmless;
@@ -94,11 +95,8 @@ impl Output {
         let failed = self.state.into_inner().failed;
         let failed =
             failed.filter(|error| self.what != STDOUT || error.kind() != io::ErrorKind::BrokenPipe);
-        failed.map_or(Ok(()), |error| {
-            Err(CommandError::failure(cannot_be(
-                "written", self.what, &error,
-            )))
-        })
+        let written = failed.map_or(Ok(()), Err);
+        written.doing(&format!("write {}", self.what))
     }
 }
 

@@ -16,6 +16,7 @@ use tempfile::NamedTempFile;
 use super::CommandError;
 use super::error::cannot_be;
 use super::output::input_name;
+use crate::daemon::command_error::Doing;
 use crate::names::Quoted;
 
 /// The style of all pages.
@@ -109,9 +110,7 @@ impl Page {
                 .write_all(text.as_bytes())
                 .and_then(|()| file.persist(&path).map(drop).map_err(io::Error::from)),
         };
-        written.map_err(|error| {
-            CommandError::failure(cannot_be("written", Quoted::of(&self.path), &error))
-        })
+        written.doing(&format!("write {}", Quoted::of(&self.path)))
     }
 }
 
