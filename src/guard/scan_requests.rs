@@ -36,8 +36,8 @@ struct State {
 /// What is asked for.
 #[derive(Debug, Default)]
 pub(super) struct Asked {
-    /// A scan of all of the guarded directory, for names that were made at that second since 1970 or later. It takes in the
-    /// others.
+    /// A scan of all of the guarded directory, for names that were made at that second since 1970 or later. With it the scans of
+    /// `directories` are not needed.
     pub(super) all: Option<i64>,
     /// Scans of directories in it.
     pub(super) directories: HashSet<FileHandle>,
