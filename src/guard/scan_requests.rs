@@ -33,7 +33,7 @@ struct State {
     ended: Option<Instant>,
 }
 
-/// What is asked for.
+/// Scans and comparisons that are asked for.
 #[derive(Debug, Default)]
 pub(super) struct Asked {
     /// A scan of all of the guarded directory, for names that were made at that second since 1970 or later. With it the scans of
