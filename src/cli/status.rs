@@ -18,10 +18,9 @@ use super::args::status_args::StatusFormat;
 use super::output::print_lines;
 use super::status_client::{self, Answer};
 use super::{CommandError, ExitCode};
-use crate::daemon::fuse_mount::reachable_mounts;
-use crate::daemon::mountinfo::MountInfo;
 use crate::guard::{self, Found};
 use crate::names::Quoted;
+use crate::os::mountinfo::{self, MountInfo};
 use crate::records::{
     BackingFault, FormatHead, MountStatus, PolicyStatus, STATUS_FORMAT, add_fields, json_line,
 };
@@ -75,7 +74,7 @@ pub(super) fn run(args: &StatusArgs) -> Result<ExitCode, CommandError> {
 /// Looks a mount up in the table of mounts, by its path alone: the mount may hang.
 fn mount_at(path: &Path) -> MountInfo {
     let path = absolute(path).unwrap_or_else(|_| path.to_owned());
-    let mut mounts = reachable_mounts::ours().unwrap_or_default().into_iter();
+    let mut mounts = mountinfo::ours().unwrap_or_default().into_iter();
     let mount = mounts.find(|mount| mount.path() == path);
     mount.unwrap_or_else(|| MountInfo {
         mount_point: path.into_os_string().into_vec(),

@@ -20,9 +20,10 @@ use super::error::{cannot_be, reason};
 use super::output::{Output, print_error};
 use super::{CommandError, ExitCode};
 use crate::daemon::command_error::Doing;
-use crate::daemon::fuse_mount::{is_of_dead_mount, reachable_mounts};
+use crate::daemon::fuse_mount::is_of_dead_mount;
 use crate::daemon::status_query::{self, AskError};
 use crate::names::Quoted;
+use crate::os::mountinfo;
 
 /// Time that a daemon has to answer. It waits for nothing but its turn.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -74,7 +75,7 @@ pub(super) fn silence(path: &Path) -> CommandError {
 
 /// Returns a mount of ours that `path` lies in and that does not answer.
 pub(super) fn silent_outer(path: &Path) -> Option<PathBuf> {
-    let ours = reachable_mounts::ours().unwrap_or_default().into_iter();
+    let ours = mountinfo::ours().unwrap_or_default().into_iter();
     let mut outer = ours.map(|mount| mount.path());
     outer.find(|outer| {
         let is_outer = outer != path && path.starts_with(outer);

@@ -17,10 +17,9 @@ use super::output::{Output, print_error};
 use super::status_client::{self, Answer};
 use super::{CommandError, ExitCode};
 use crate::backing::fanotify;
-use crate::daemon::fuse_mount::reachable_mounts::{self, Found};
-use crate::daemon::fuse_mount::{Spot, UnmountOutcome, is_of_dead_mount};
-use crate::daemon::mountinfo;
+use crate::daemon::fuse_mount::{Spot, UnmountOutcome, already_mounted, is_of_dead_mount};
 use crate::names::{Quoted, ShellWord};
+use crate::os::mountinfo;
 use crate::records::{Name, json_line};
 
 /// Time for which a busy mount is tried again: a process that ends, or asks for the status, holds it for a moment.
@@ -89,23 +88,23 @@ fn find(point: &Path) -> Result<Spot, CommandError> {
         let hint = format!("utf8fs umount --lazy {word} takes all of it away");
         return Err(CommandError::failure(message).hint(hint));
     }
-    let found = reachable_mounts::find(point).map_err(|error| {
+    let unseen = |error: io::Error| {
         if is_of_dead_mount(&error) {
             let message = format!("{shown} cannot be reached: it is inside a dead mount");
             let hint = "unmount that: it goes with all that is mounted in it";
             return CommandError::failure(message).hint(hint);
         }
         CommandError::failure(cannot_be("looked at", shown, &error)).hint(LIST)
-    })?;
-    let (message, hint) = match found {
-        Found::Ours(spot) => return Ok(spot),
-        Found::Other(fs_type) => (
-            format!("{shown} is not a utf8fs mount, but of {}", Quoted(&fs_type)),
-            "umount(8) unmounts any filesystem",
-        ),
-        Found::Nothing => (format!("nothing is mounted on {shown}"), LIST),
     };
-    Err(CommandError::failure(message).hint(hint))
+    match already_mounted(point).map_err(unseen)? {
+        Some((root, mount)) if mount.is_ours() => Spot::of(&root, mount).map_err(unseen),
+        Some((_, mount)) => {
+            let fs_type = Quoted(&mount.fs_type);
+            let message = format!("{shown} is not a utf8fs mount, but of {fs_type}");
+            Err(CommandError::failure(message).hint("umount(8) unmounts any filesystem"))
+        }
+        None => Err(CommandError::failure(format!("nothing is mounted on {shown}")).hint(LIST)),
+    }
 }
 
 fn unmount(point: &Path, spot: &Spot, args: &UmountArgs) -> Result<(), CommandError> {

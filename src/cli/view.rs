@@ -5,8 +5,8 @@ use std::path::Path;
 
 use super::CommandError;
 use crate::backing::Stat;
-use crate::daemon::mountinfo::{self, MountInfo};
 use crate::names::{Quoted, ShellWord};
+use crate::os::mountinfo::{self, MountInfo};
 use crate::records::Name;
 
 /// Refuses a directory that is a utf8fs mount, or lies in one, or has one inside that `command` would enter: what it

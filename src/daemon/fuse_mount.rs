@@ -3,7 +3,6 @@
 mod fusermount;
 mod kernel_flags;
 mod mount_handle;
-pub mod reachable_mounts;
 mod stuck_threads;
 
 use std::ffi::{CString, OsStr, OsString};
@@ -19,9 +18,9 @@ use rustix::process::{getegid, geteuid};
 
 use crate::backing::file;
 use crate::daemon::command_error::{CommandError, Doing};
-use crate::daemon::mountinfo::{self, FS_TYPE, MountInfo};
 use crate::names::Quoted;
 use crate::os::ask_as;
+use crate::os::mountinfo::{self, FS_TYPE, MountInfo};
 pub use kernel_flags::MountFlags;
 pub use mount_handle::{Attached, MountId, Spot, UnmountOutcome};
 use mount_handle::{status, take_out};

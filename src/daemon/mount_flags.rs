@@ -7,9 +7,9 @@ use std::os::fd::OwnedFd;
 
 use super::mount_config::MountConfig;
 use crate::backing::change_view;
-use crate::daemon::mountinfo::{self, MountInfo};
 use crate::fs::Waits;
 use crate::fuse::Passthrough;
+use crate::os::mountinfo::{self, MountInfo};
 
 /// Flags that forbid something: the flag of statvfs(3), the word that forbids, and the word that allows.
 const FORBIDS: [(u64, &str, &str); 4] = [

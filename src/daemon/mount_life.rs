@@ -15,16 +15,17 @@ use super::confinement::confine;
 use super::fuse_mount::{MountSpec, Mounted, mount};
 use super::mount_config::{Checked, MountConfig};
 use super::policy_reload::Reloader;
-use super::sd_notify::Manager;
 use super::session::{Ended, Hooks, catch_signals, serve};
 use super::transport::{make_rings, plan_rings};
-use super::{cache_mode, effective_options, mount_flags, mountinfo, program_log};
+use super::{cache_mode, effective_options, mount_flags, program_log};
 use crate::coherence::{Coherence, Keeping, Kernel};
 use crate::fs::{Config, Settings, Utf8Fs};
 use crate::fuse::{Connection, Forgetting, Plan, Service};
 use crate::names::Quoted;
 use crate::os::helper;
+use crate::os::mountinfo;
 use crate::os::sandbox::Setting;
+use crate::os::sd_notify::Manager;
 use crate::os::{Privilege, Sandbox, credentials, map_large_blocks};
 
 /// Descriptors of the daemon beside its threads: standard streams, logs, signals, the backing directory.

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf, absolute};
 
 use super::command_error::{CommandError, reason};
 use super::fuse_mount::{already_mounted, clear_dead, is_dead_mount, is_of_dead_mount};
-use super::mountinfo::{FS_TYPE, MountInfo};
 use crate::names::{Quoted, ShellWord};
+use crate::os::mountinfo::{FS_TYPE, MountInfo};
 
 /// Checks both directories and gives their absolute paths, without symlinks.
 ///

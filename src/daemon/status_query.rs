@@ -10,10 +10,10 @@ use rustix::process::geteuid;
 
 use super::fuse_mount;
 use super::mount_flags;
-use super::mountinfo::MountInfo;
 use crate::backing::xattr;
 use crate::fuse::status::ATTRIBUTE;
 use crate::os::become_user;
+use crate::os::mountinfo::MountInfo;
 use crate::records::{BackingFault, MountStatus};
 
 /// Why there is no answer.

@@ -4,7 +4,7 @@ use std::io;
 
 use strum::IntoStaticStr;
 
-use crate::os::cpus::{Kind, cpus};
+use crate::os::cpus::cpus;
 
 /// Most threads of all CPUs together, but for [`FEWEST`] for each.
 const MOST: usize = 512;
@@ -31,7 +31,7 @@ impl Plan {
     /// # Errors
     /// The CPUs cannot be learned.
     pub fn of_machine(threads: usize, descriptors: usize) -> io::Result<Self> {
-        let (possible, online) = (cpus(Kind::Possible)?, cpus(Kind::Online)?);
+        let (possible, online) = (cpus("possible")?, cpus("online")?);
         Ok(Self::new(&possible, &online, threads, descriptors))
     }
 

@@ -2,28 +2,16 @@
 
 use std::io;
 
-use strum::IntoStaticStr;
-
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// Returns the numbers of the CPUs that the machine may have (`possible`) or that run now (`online`), in order.
+/// Returns the numbers of the CPUs in one of the kernel's lists, in order: those that can ever run (`possible`), by which it numbers
+/// its queues, or those that run now (`online`).
 ///
 /// # Errors
 /// The kernel does not say, or in no known form.
-pub fn cpus(kind: Kind) -> io::Result<Vec<usize>> {
-    let kind = <&str>::from(kind);
-    let list = std::fs::read_to_string(format!("/sys/devices/system/cpu/{kind}"))?;
+pub fn cpus(list: &str) -> io::Result<Vec<usize>> {
+    let list = std::fs::read_to_string(format!("/sys/devices/system/cpu/{list}"))?;
     parse(&list).ok_or_else(|| io::ErrorKind::InvalidData.into())
-}
-
-/// Which CPUs; the name of their list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
-#[strum(serialize_all = "lowercase")]
-pub enum Kind {
-    /// All that can ever run: the kernel numbers its queues by them.
-    Possible,
-    /// Those that run now.
-    Online,
 }
 
 /// Runs this thread on `cpu` alone.
@@ -71,8 +59,8 @@ mod tests {
         for (list, expected) in rows {
             assert_eq!(parse(list), expected, "{list:?}");
         }
-        let online = cpus(Kind::Online).unwrap();
-        let possible = cpus(Kind::Possible).unwrap();
+        let online = cpus("online").unwrap();
+        let possible = cpus("possible").unwrap();
         assert!(online.iter().all(|cpu| possible.contains(cpu)));
         assert!(!online.is_empty());
     }

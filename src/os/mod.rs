@@ -1,10 +1,13 @@
-//! The operating system services that a daemon needs: credentials, the sandbox, the helper process. Uses no names.
+//! The operating system services that a daemon needs: credentials, the sandbox, the helper process, the table of mounts,
+//! the service manager. Uses no names.
 
 pub mod cpus;
 pub mod credentials;
 pub mod helper;
+pub mod mountinfo;
 mod probe;
 pub mod sandbox;
+pub mod sd_notify;
 
 pub use crate::backing::sys::{
     close_on_exec_from, map_large_blocks, trim_heap as give_memory_back, unblock_signals,

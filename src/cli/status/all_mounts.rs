@@ -12,9 +12,8 @@ use crate::cli::status_client::{self, Answer};
 use crate::cli::text_table::{columns, head};
 use crate::cli::{CommandError, ExitCode};
 use crate::daemon::command_error::Doing;
-use crate::daemon::fuse_mount::reachable_mounts;
-use crate::daemon::mountinfo::MountInfo;
 use crate::names::Quoted;
+use crate::os::mountinfo::{self, MountInfo};
 use crate::records::{MountStatus, Name, json_line};
 
 /// A mount that was asked.
@@ -32,7 +31,7 @@ pub(super) struct Asked {
 /// # Errors
 /// The table of mounts cannot be read.
 pub(super) fn run(format: StatusFormat) -> Result<ExitCode, CommandError> {
-    let mounts = reachable_mounts::ours().doing("read the table of mounts")?;
+    let mounts = mountinfo::ours().doing("read the table of mounts")?;
     let all: Vec<Asked> = thread::scope(|scope| {
         let asking: Vec<_> = mounts
             .into_iter()

@@ -9,10 +9,9 @@ use crate::cli::CommandError;
 use crate::cli::args::UmountArgs;
 use crate::cli::output::{Output, harmless};
 use crate::daemon::command_error::Doing;
-use crate::daemon::fuse_mount::reachable_mounts;
 use crate::daemon::mount_policy::user_names;
-use crate::daemon::mountinfo::MountInfo;
 use crate::names::Quoted;
+use crate::os::mountinfo::{self, MountInfo};
 
 /// Returns the mount points that this user may unmount, the youngest first: it may be inside another. Root may unmount all, others
 /// their own. Lists them and asks, unless that is not wanted.
@@ -20,7 +19,7 @@ use crate::names::Quoted;
 /// # Errors
 /// The table of mounts cannot be read, there is nobody to ask, or the answer is not yes.
 pub(super) fn confirmed(args: &UmountArgs) -> Result<Vec<PathBuf>, CommandError> {
-    let mut mounts = reachable_mounts::ours().doing("read the table of mounts")?;
+    let mut mounts = mountinfo::ours().doing("read the table of mounts")?;
     let user = rustix::process::getuid();
     let user_id = user.to_string();
     mounts.retain(|mount| user.is_root() || mount.option("user_id=") == Some(&user_id));

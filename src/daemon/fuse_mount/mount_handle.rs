@@ -15,9 +15,9 @@ use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, UnmountFlags};
 use strum::FromRepr;
 
 use super::{fusermount, mounted_at, proc_path};
-use crate::daemon::mountinfo::{self, MountInfo};
 use crate::names::Quoted;
 use crate::os::helper::{self, Errand};
+use crate::os::mountinfo::{self, MountInfo};
 
 /// `STATX_MNT_ID_UNIQUE`: asks for the number that is never given twice.
 const MNT_ID_UNIQUE: StatxFlags = StatxFlags::from_bits_retain(0x4000);
@@ -124,8 +124,11 @@ impl Attached {
 }
 
 impl Spot {
-    /// The mount `listed` whose root is open as `root`.
-    pub(super) fn of(root: &OwnedFd, listed: MountInfo) -> io::Result<Self> {
+    /// Returns the mount `listed` whose root is open as `root`.
+    ///
+    /// # Errors
+    /// Those of statx(2).
+    pub fn of(root: &OwnedFd, listed: MountInfo) -> io::Result<Self> {
         Ok(Self {
             path: listed.path(),
             id: identify(root)?,

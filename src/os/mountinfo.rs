@@ -85,6 +85,19 @@ pub fn read_inside(directory: &Path) -> io::Result<Vec<MountInfo>> {
     Ok(mounts)
 }
 
+/// Reads the mounts of utf8fs that this process can reach, oldest first; of several on one path the topmost.
+///
+/// # Errors
+/// As [`read`].
+pub fn ours() -> io::Result<Vec<MountInfo>> {
+    let mut ours: Vec<MountInfo> = Vec::new();
+    for mount in read()?.into_iter().filter(MountInfo::is_ours) {
+        ours.retain(|other| other.mount_point != mount.mount_point);
+        ours.push(mount);
+    }
+    Ok(ours)
+}
+
 /// Takes the table apart; a line of another shape than proc(5) describes is left out.
 fn parse(table: &[u8]) -> Vec<MountInfo> {
     table.split(|&b| b == b'\n').filter_map(line).collect()
@@ -112,20 +125,15 @@ fn number(digits: &[u8]) -> Option<u64> {
 
 /// Undoes the kernel's `\ooo` (three octal digits); any other backslash stays as it is.
 fn unescape(field: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(field.len());
-    let mut rest = field;
-    while let [first, tail @ ..] = rest {
-        let (octet, after) = match tail {
-            [
-                a @ b'0'..=b'3',
-                b @ b'0'..=b'7',
-                c @ b'0'..=b'7',
-                after @ ..,
-            ] if *first == b'\\' => (((a - b'0') << 6) | ((b - b'0') << 3) | (c - b'0'), after),
-            _ => (*first, tail),
-        };
-        out.push(octet);
-        rest = after;
+    let mut parts = field.split(|&octet| octet == b'\\');
+    let mut out = parts.next().unwrap_or_default().to_vec();
+    for part in parts {
+        let octet = part.get(..3).and_then(|digits| {
+            let digits = str::from_utf8(digits).ok()?;
+            u8::from_str_radix(digits, 8).ok()
+        });
+        out.push(octet.unwrap_or(b'\\'));
+        out.extend(part.iter().skip(if octet.is_some() { 3 } else { 0 }));
     }
     out
 }
