@@ -672,7 +672,7 @@ pub(crate) fn close_all_but(kept: &[RawFd]) -> io::Result<()> {
     for last in kept.into_iter().map(|fd| fd - 1).chain([RawFd::MAX]) {
         if first <= last {
             // SAFETY: no memory is touched. That nobody uses what is closed is the caller's promise, in the contract
-            // above: the one caller ends by `exit_now`.
+            // above: its one caller, `let_go`, is for processes that end by `exit_now`.
             let result = unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
             checked(result)?;
         }

@@ -16,8 +16,7 @@ pub enum ExitCode {
     Incomplete,
     /// 128 plus the signal that it stopped for, as 130 for SIGINT; what was begun can be gone on with.
     Stopped(u8),
-    /// The exit code between two processes of this program: of the daemon in the background, or 128 plus the signal that killed it, 0 if
-    /// it serves; or of the one that asks a daemon for `status`.
+    /// The exit code of the daemon in the background, or 128 plus the signal that killed it; 0 if it serves.
     Passed(u8),
 }
 

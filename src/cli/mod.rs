@@ -26,7 +26,6 @@ mod policy;
 mod progress;
 mod scan;
 mod status;
-mod status_client;
 mod stop;
 mod text_table;
 mod umount;

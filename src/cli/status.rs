@@ -6,7 +6,6 @@ mod format_tests;
 mod prometheus;
 mod status_text;
 
-use std::io::{self, Write};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, absolute};
 use std::slice;
@@ -16,18 +15,57 @@ use serde_json::json;
 use super::args::StatusArgs;
 use super::args::status_args::StatusFormat;
 use super::output::print_lines;
-use super::status_client::{self, Answer};
 use super::{CommandError, ExitCode};
+use crate::daemon::status_query::{NoAnswer, NoStatus, ask, silent_outer};
 use crate::guard::{self, Found};
 use crate::names::Quoted;
 use crate::os::mountinfo::{self, MountInfo};
-use crate::records::{
-    BackingFault, FormatHead, MountStatus, PolicyStatus, STATUS_FORMAT, add_fields, json_line,
-};
-use all_mounts::Asked;
-use prometheus::Status;
+use crate::records::{BackingFault, GuardStatus, MountStatus, PolicyStatus, add_fields, json_line};
 
-/// Asks the mount and prints its status. One that does not answer is down as metrics, and has its state as JSON.
+/// A status of what was asked.
+#[derive(Debug)]
+enum Status {
+    Mount(Box<MountStatus>),
+    Guard(Box<GuardStatus>),
+}
+
+/// A mount, or a directory, that was asked.
+#[derive(Debug)]
+struct Asked {
+    mount: MountInfo,
+    answer: Result<Status, NoStatus>,
+}
+
+impl Asked {
+    /// Says how it is, by a word that is part of the interface.
+    fn state(&self) -> &'static str {
+        match &self.answer {
+            Ok(status) if status.impairments().is_empty() => "well",
+            Ok(_) => "impaired",
+            Err(none) => none.state.into(),
+        }
+    }
+
+    /// Returns the status of a mount that answered.
+    fn mount_status(&self) -> Option<&MountStatus> {
+        match &self.answer {
+            Ok(Status::Mount(status)) => Some(status),
+            Ok(Status::Guard(_)) | Err(_) => None,
+        }
+    }
+}
+
+impl Status {
+    /// Returns what does not work as it was asked for.
+    fn impairments(&self) -> Vec<String> {
+        match self {
+            Self::Mount(status) => impairments(status),
+            Self::Guard(status) => refused_policy(status.policy.as_ref()).into_iter().collect(),
+        }
+    }
+}
+
+/// Asks the mount, or the guard, and prints its status. One that does not answer is down as metrics, and has its state as JSON.
 ///
 /// # Errors
 /// There is no utf8fs mount, it does not answer, or whoever asks may not.
@@ -37,38 +75,47 @@ pub(super) fn run(args: &StatusArgs) -> Result<ExitCode, CommandError> {
     } else {
         args.format.unwrap_or(StatusFormat::Text)
     };
-    let Some(mountpoint) = &args.mountpoint else {
+    let Some(path) = &args.mountpoint else {
         return all_mounts::run(format);
     };
-    if args.ask_only {
-        return status_client::pass_on(mountpoint);
-    }
-    let (answer, complaint) = status_client::start_asking(mountpoint)?;
-    // Only what is no mount, and so answers, is looked at by this process.
-    if answer == Answer::Unknown
-        && let Some(exit) = guard(mountpoint, format)?
-    {
-        return Ok(exit);
-    }
-    // As it would have been printed by ourselves: where nobody can be told, the exit status tells.
-    io::stderr().write_all(&complaint).ok();
-    let silence = (answer == Answer::Silent).then(|| status_client::silence(mountpoint));
-    let asked = Asked::of(mount_at(mountpoint), &answer);
-    let is_well = asked.state == "well";
-    let lines = match (&asked.status, format) {
-        (Some(status), StatusFormat::Text) => status_text::lines(status),
-        (Some(status), StatusFormat::Json) => {
+    let answer = match ask(path) {
+        Ok(status) => Ok(Status::Mount(Box::new(status))),
+        // Only what is no mount, and so answers, is looked at by this process.
+        Err(none) if none.state == NoAnswer::Unknown => guard(path, none),
+        Err(none) => Err(none),
+    };
+    let asked = Asked {
+        mount: mount_at(path),
+        answer,
+    };
+    let lines = match (&asked.answer, format) {
+        (Ok(Status::Mount(status)), StatusFormat::Text) => status_text::lines(status),
+        (Ok(Status::Mount(status)), StatusFormat::Json) => {
             let mut object = json!(status);
-            add_fields(&mut object, json!({"state": asked.state}));
+            add_fields(&mut object, json!({"state": asked.state()}));
             vec![json_line(&object)]
         }
-        (None, StatusFormat::Text) => Vec::new(),
+        (Ok(Status::Guard(status)), StatusFormat::Text) => status_text::guard_lines(status),
+        (Ok(Status::Guard(status)), StatusFormat::Json) => vec![json_line(status)],
+        (Err(_), StatusFormat::Text) => Vec::new(),
         (_, StatusFormat::Json | StatusFormat::Prometheus) => {
             all_mounts::lines(slice::from_ref(&asked), format)
         }
     };
     print_lines(lines)?;
-    silence.map_or(Ok(exit(is_well)), Err)
+    let exit = exit(slice::from_ref(&asked));
+    match asked.answer {
+        Ok(_) => Ok(exit),
+        Err(mut none) => {
+            if none.state == NoAnswer::Silent
+                && let Some(outer) = silent_outer(path)
+            {
+                let (shown, outer) = (Quoted::of(path), Quoted::of(&outer));
+                none.error.message = format!("{shown} is inside {outer}, which does not answer");
+            }
+            Err(none.error)
+        }
+    }
 }
 
 /// Looks a mount up in the table of mounts, by its path alone: the mount may hang.
@@ -82,70 +129,32 @@ fn mount_at(path: &Path) -> MountInfo {
     })
 }
 
-fn exit(is_well: bool) -> ExitCode {
-    if is_well {
+fn exit(all: &[Asked]) -> ExitCode {
+    if all.iter().all(|asked| asked.state() == "well") {
         ExitCode::Ok
     } else {
         ExitCode::Failure
     }
 }
 
-/// Prints the status of the guard of a directory; `None` if there is none.
-///
-/// # Errors
-/// It is gone, or whoever asks may not.
-fn guard(directory: &Path, format: StatusFormat) -> Result<Option<ExitCode>, CommandError> {
+/// Returns the answer of the guard of a directory, on which is no mount. Where there is no guard either, that is why.
+fn guard(directory: &Path, no_mount: NoStatus) -> Result<Status, NoStatus> {
     let shown = Quoted::of(directory);
-    let place = mount_at(directory);
-    let status = match guard::find_status(directory) {
-        Ok(Found::Status(status)) => status,
-        Ok(Found::Nothing) => return Ok(None),
-        Ok(Found::Dead) => {
-            if format != StatusFormat::Text {
-                let dead = Asked::of(place, &Answer::Dead);
-                print_lines(all_mounts::lines(&[dead], format))?;
-            }
-            return Err(
-                CommandError::failure(format!("the guard of {shown} is gone"))
-                    .hint("start it again: what was made meanwhile is found then"),
-            );
-        }
-        Err(error) if error.raw_os_error() == Some(libc::EACCES) => {
-            return Err(CommandError::failure(format!(
-                "the guard of {shown}: permission denied: only root may ask"
-            ))
-            .hint("ask as root"));
-        }
-        // Whatever is wrong with the path is told by who asks a mount.
-        Err(_) => return Ok(None),
-    };
-    let lines = match format {
-        StatusFormat::Text => status_text::guard_lines(&status),
-        StatusFormat::Json => vec![json_line(&status)],
-        StatusFormat::Prometheus => {
-            prometheus::lines(&[Status::of_guard(&place.mount_point, &status)])
-        }
-    };
-    print_lines(lines)?;
-    Ok(Some(exit(refused_policy(status.policy.as_ref()).is_none())))
-}
-
-/// Reads an answer, if it is of the version that is understood here.
-fn parse(answer: &[u8]) -> Result<MountStatus, CommandError> {
-    let wrong = |error: serde_json::Error| {
-        CommandError::failure(format!(
-            "the answer of the daemon is not understood: {error}"
-        ))
-    };
-    let head: FormatHead = serde_json::from_slice(answer).map_err(wrong)?;
-    if head.format == STATUS_FORMAT {
-        return serde_json::from_slice(answer).map_err(wrong);
+    match guard::find_status(directory) {
+        Ok(Found::Status(status)) => Ok(Status::Guard(status)),
+        Ok(Found::Dead) => Err(NoStatus::new(
+            NoAnswer::Dead,
+            format!("the guard of {shown} is gone"),
+            "start it again: what was made meanwhile is found then",
+        )),
+        Err(error) if error.raw_os_error() == Some(libc::EACCES) => Err(NoStatus::new(
+            NoAnswer::Denied,
+            format!("the guard of {shown}: permission denied: only root may ask"),
+            "ask as root",
+        )),
+        // Whatever is wrong with the path is told by who asked a mount.
+        Ok(Found::Nothing) | Err(_) => Err(no_mount),
     }
-    let error = CommandError::failure("the daemon speaks another version of this protocol");
-    Err(match head.version {
-        Some(version) => error.hint(format!("use the program that mounted: utf8fs {version}")),
-        None => error,
-    })
 }
 
 /// Returns what does not work as it was asked for.
@@ -168,12 +177,12 @@ fn impairments(status: &MountStatus) -> Vec<String> {
             "the audit log cannot be written or reopened; records are lost, or go to the old file",
         );
     }
-    all.extend(refused_policy(status.policy.as_ref()).map(str::to_owned));
+    all.extend(refused_policy(status.policy.as_ref()));
     all
 }
 
 /// Says that the policy file is refused, if it is.
-fn refused_policy(policy: Option<&PolicyStatus>) -> Option<&'static str> {
+fn refused_policy(policy: Option<&PolicyStatus>) -> Option<String> {
     let fault = policy?.fault.as_ref();
-    fault.map(|_| "the policy file is refused; the policy before it stays in force")
+    fault.map(|_| "the policy file is refused; the policy before it stays in force".to_owned())
 }

@@ -14,10 +14,10 @@ use serde_json::json;
 use super::args::UmountArgs;
 use super::error::cannot_be;
 use super::output::{Output, print_error};
-use super::status_client::{self, Answer};
 use super::{CommandError, ExitCode};
 use crate::backing::fanotify;
-use crate::daemon::fuse_mount::{Spot, UnmountOutcome, already_mounted, is_of_dead_mount};
+use crate::daemon::fuse_mount::{Spot, UnmountOutcome, already_mounted};
+use crate::daemon::status_query::{self, LIST, NoAnswer};
 use crate::names::{Quoted, ShellWord};
 use crate::os::mountinfo;
 use crate::records::{Name, json_line};
@@ -30,8 +30,6 @@ const END: Duration = Duration::from_secs(3);
 
 /// Time between two attempts.
 const PAUSE: Duration = Duration::from_millis(20);
-
-const LIST: &str = "'utf8fs status --all' lists the mounts of utf8fs";
 
 /// Unmounts what was asked for; one that stays does not keep the others.
 ///
@@ -52,10 +50,10 @@ pub(super) fn run(args: &UmountArgs) -> Result<ExitCode, CommandError> {
                 if inside.iter().all(|mount| points.contains(&mount.path())) {
                     return Ok(());
                 }
-                covered(point, &spot, args)
+                clear(point, &spot, UnmountOutcome::Covered, args)
             }
             true if args.lazy || holders::of(&spot.path).is_empty() => Ok(()),
-            true => clear(point, &spot, args),
+            true => clear(point, &spot, UnmountOutcome::Busy, args),
             false => unmount(point, &spot, args),
         });
         if args.json {
@@ -82,20 +80,13 @@ pub(super) fn run(args: &UmountArgs) -> Result<ExitCode, CommandError> {
 /// Finds the mount of utf8fs on `point`. That waits for the daemon of a mount which `point` lies in.
 fn find(point: &Path) -> Result<Spot, CommandError> {
     let shown = Quoted::of(point);
-    if let Some(outer) = status_client::silent_outer(point) {
+    if let Some(outer) = status_query::silent_outer(point) {
         let (shown_outer, word) = (Quoted::of(&outer), ShellWord::of(&outer));
         let message = format!("{shown} is inside {shown_outer}, which does not answer");
         let hint = format!("utf8fs umount --lazy {word} takes all of it away");
         return Err(CommandError::failure(message).hint(hint));
     }
-    let unseen = |error: io::Error| {
-        if is_of_dead_mount(&error) {
-            let message = format!("{shown} cannot be reached: it is inside a dead mount");
-            let hint = "unmount that: it goes with all that is mounted in it";
-            return CommandError::failure(message).hint(hint);
-        }
-        CommandError::failure(cannot_be("looked at", shown, &error)).hint(LIST)
-    };
+    let unseen = |error: io::Error| status_query::unseen(point, &error).error;
     match already_mounted(point).map_err(unseen)? {
         Some((root, mount)) if mount.is_ours() => Spot::of(&root, mount).map_err(unseen),
         Some((_, mount)) => {
@@ -123,36 +114,8 @@ fn unmount(point: &Path, spot: &Spot, args: &UmountArgs) -> Result<(), CommandEr
             wait_for_end(spot, &daemon.unwrap_or_default());
             Ok(())
         }
-        UnmountOutcome::Covered => covered(point, spot, args),
-        UnmountOutcome::Busy => clear(point, spot, args),
+        stays @ (UnmountOutcome::Covered | UnmountOutcome::Busy) => clear(point, spot, stays, args),
     }
-}
-
-/// Takes a mount away with what is mounted in it, where no path leads to that: its daemon is gone, or does not answer and is not to be
-/// waited for.
-fn covered(point: &Path, spot: &Spot, args: &UmountArgs) -> Result<(), CommandError> {
-    let hint = match status_client::ask(point) {
-        Ok(Answer::Dead) => return take_away(point, spot, args),
-        Ok(Answer::Silent) if args.lazy => return take_away(point, spot, args),
-        Ok(Answer::Silent) => "its daemon does not answer; --lazy takes all of it away",
-        Ok(_) | Err(_) => "unmount that first; findmnt(8) shows it",
-    };
-    let shown = Quoted::of(point);
-    let message = format!("{shown} has another filesystem mounted on it or in it");
-    Err(CommandError::failure(message).hint(hint))
-}
-
-/// Takes a mount out of the tree of mounts with what is mounted in it. A dry run leaves it.
-fn take_away(point: &Path, spot: &Spot, args: &UmountArgs) -> Result<(), CommandError> {
-    for lost in mountinfo::read_inside(&spot.path).unwrap_or_default() {
-        let (shown, lost) = (Quoted::of(point), Quoted(&lost.mount_point));
-        log::warn!("with {shown} goes {lost}, which is mounted in it");
-    }
-    if args.dry_run {
-        return Ok(());
-    }
-    let done = spot.detach_with_inside();
-    done.map_err(|error| failed(point, &error))
 }
 
 fn failed(point: &Path, error: &io::Error) -> CommandError {
@@ -170,23 +133,46 @@ fn wait_for_end(spot: &Spot, daemon: &[OwnedFd]) {
     }
 }
 
-/// Nobody can be served by a daemon that is gone, so that whoever uses such a mount is not waited for.
-fn clear(point: &Path, spot: &Spot, args: &UmountArgs) -> Result<(), CommandError> {
-    let answer = status_client::ask(point);
-    if matches!(answer, Ok(Answer::Dead)) {
-        return take_away(point, spot, args);
+/// Takes a mount that is covered or busy away with what is mounted in it, if its daemon is gone, or does not answer and is not to be
+/// waited for: no path leads to what is in it then, and nobody who uses it can be served. A dry run leaves it.
+///
+/// # Errors
+/// Why it stays.
+fn clear(
+    point: &Path,
+    spot: &Spot,
+    stays: UnmountOutcome,
+    args: &UmountArgs,
+) -> Result<(), CommandError> {
+    let state = status_query::ask(point).err().map(|none| none.state);
+    let (shown, is_silent) = (Quoted::of(point), state == Some(NoAnswer::Silent));
+    if state == Some(NoAnswer::Dead) || is_silent && args.lazy {
+        for lost in mountinfo::read_inside(&spot.path).unwrap_or_default() {
+            let lost = Quoted(&lost.mount_point);
+            log::warn!("with {shown} goes {lost}, which is mounted in it");
+        }
+        let done = match args.dry_run {
+            true => Ok(()),
+            false => spot.detach_with_inside(),
+        };
+        return done.map_err(|error| failed(point, &error));
     }
-    let path = &spot.path;
-    let shown = Quoted::of(path);
-    let busy = CommandError::failure(format!("{shown} is in use"));
-    Err(match &*holders::of(path) {
-        [] if matches!(answer, Ok(Answer::Silent)) => {
+    if stays == UnmountOutcome::Covered {
+        let message = format!("{shown} has another filesystem mounted on it or in it");
+        return Err(CommandError::failure(message).hint(match is_silent {
+            true => "its daemon does not answer; --lazy takes all of it away",
+            false => "unmount that first; findmnt(8) shows it",
+        }));
+    }
+    let busy = CommandError::failure(format!("{} is in use", Quoted::of(&spot.path)));
+    Err(match &*holders::of(&spot.path) {
+        [] if is_silent => {
             busy.hint("its daemon does not answer: whoever asks it something holds it; --lazy unmounts all the same")
         }
         [] if rustix::process::geteuid().is_root() => {
             busy.hint("no process holds a file of it, maybe the kernel does: a loop device, an NFS export, a mount elsewhere; --lazy unmounts all the same")
         }
         [] => busy.hint("root sees who uses it; --lazy unmounts it anyway"),
-        shown => busy.hint(format!("it is held by {}; --lazy unmounts all the same", shown.join(", "))),
+        holders => busy.hint(format!("it is held by {}; --lazy unmounts all the same", holders.join(", "))),
     })
 }

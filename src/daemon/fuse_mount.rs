@@ -11,19 +11,19 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Mode, OFlags, StatxAttributes, StatxFlags};
+use rustix::fs::{AtFlags, Mode, OFlags, StatxFlags};
 use rustix::io::Errno;
 use rustix::mount as sys;
 use rustix::process::{getegid, geteuid};
 
 use crate::backing::file;
 use crate::daemon::command_error::{CommandError, Doing};
+use crate::daemon::status_query::{NoAnswer, ask, is_of_dead_mount};
 use crate::names::Quoted;
-use crate::os::ask_as;
-use crate::os::mountinfo::{self, FS_TYPE, MountInfo};
+use crate::os::mountinfo::{self, FS_TYPE, MountInfo, mount_of, statx_cached};
 pub use kernel_flags::MountFlags;
+use mount_handle::take_out;
 pub use mount_handle::{Attached, MountId, Spot, UnmountOutcome};
-use mount_handle::{status, take_out};
 
 /// The part of [`FS_TYPE`] that is ours.
 const SUBTYPE: &str = "utf8fs";
@@ -158,59 +158,28 @@ fn clear_target(path: &Path) -> Result<OwnedFd, CommandError> {
     ))
 }
 
-/// Is the mount `there`, whose root is `root`, one of ours whose daemon was killed? Waits for the daemon where it lives, but for
-/// that of another user's mount, which is asked as that user. What a dead one has left is cut off.
+/// Is the mount `there`, whose root is `root`, one of ours whose daemon was killed? Waits for the daemon where it lives; that of
+/// another user's mount is asked as that user, for five seconds. What a dead one has left is cut off.
 #[must_use]
 pub fn is_dead_mount(root: &OwnedFd, there: &MountInfo) -> bool {
     if !there.is_ours() {
         return false;
     }
-    if let Ok(status) = status(root, StatxFlags::MNT_ID) {
+    if let Ok(status) = statx_cached(root, StatxFlags::MNT_ID) {
         stuck_threads::cut(status.stx_dev_minor);
     }
     let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_FORCE_SYNC;
-    let errno = match rustix::fs::statx(root, c"", flags, StatxFlags::BASIC_STATS) {
-        Ok(_) => return false,
-        Err(Errno::ACCESS) => ask_as_owner(root, there),
-        Err(errno) => Some(errno),
-    };
-    errno.is_some_and(|errno| is_of_dead_mount(&errno.into()))
-}
-
-/// Does a request that fails so say that the daemon is gone? By rings one that a thread had when it was killed is cancelled
-/// (`fuse_uring_cancel` in `fs/fuse/dev_uring.c`).
-#[must_use]
-pub fn is_of_dead_mount(error: &io::Error) -> bool {
-    matches!(
-        error.raw_os_error(),
-        Some(libc::ENOTCONN | libc::ECONNABORTED | libc::ECANCELED)
-    )
-}
-
-/// Returns the errno that a mount which shuts us out gives its owner; `None` for none, or if that is unknown.
-fn ask_as_owner(root: &OwnedFd, there: &MountInfo) -> Option<Errno> {
-    let (uid, gid) = there.owner()?;
-    ask_as(root, uid, gid).unwrap_or_else(|error| {
-        log::debug!("the mount's owner cannot be asked for: {error}");
-        None
-    })
+    match rustix::fs::statx(root, c"", flags, StatxFlags::BASIC_STATS) {
+        Ok(_) => false,
+        Err(Errno::ACCESS) => ask(&there.path()).is_err_and(|none| none.state == NoAnswer::Dead),
+        Err(errno) => is_of_dead_mount(&errno.into()),
+    }
 }
 
 /// The mount whose root `dir` is, if it is one.
 fn mounted_at(dir: &OwnedFd) -> io::Result<Option<MountInfo>> {
     let found = mount_of(dir)?.filter(|(_, is_root)| *is_root);
     Ok(found.map(|(mount, _)| mount))
-}
-
-/// Returns the mount that `fd` lies in, and whether it is the root of it. Asks no filesystem anything. `None` if the mount is
-/// out of reach of this process.
-pub(super) fn mount_of(fd: &OwnedFd) -> io::Result<Option<(MountInfo, bool)>> {
-    // What is asked for comes unasked. Who may not look at the mount, as anybody at another user's, must ask for nothing.
-    let status = status(fd, StatxFlags::empty())?;
-    let mut mounts = mountinfo::read()?.into_iter();
-    let mount = mounts.find(|mount| mount.id == status.stx_mnt_id);
-    let is_root = status.stx_attributes.contains(StatxAttributes::MOUNT_ROOT);
-    Ok(mount.map(|mount| (mount, is_root)))
 }
 
 fn open_directory(path: &Path) -> io::Result<OwnedFd> {

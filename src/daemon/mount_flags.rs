@@ -1,7 +1,6 @@
 //! Mount flags: inherits `ro`, `nosuid`, `nodev` and `noexec` from the backing mount, and implements access-time and
 //! sync options that the kernel ignores for FUSE.
 
-use std::borrow::Cow;
 use std::io;
 use std::os::fd::OwnedFd;
 
@@ -9,7 +8,7 @@ use super::mount_config::MountConfig;
 use crate::backing::change_view;
 use crate::fs::Waits;
 use crate::fuse::Passthrough;
-use crate::os::mountinfo::{self, MountInfo};
+use crate::os::mountinfo;
 
 /// Flags that forbid something: the flag of statvfs(3), the word that forbids, and the word that allows.
 const FORBIDS: [(u64, &str, &str); 4] = [
@@ -44,16 +43,6 @@ pub(super) fn follow(config: &mut MountConfig, below: u64, enters: bool) -> io::
         }
     }
     Ok(())
-}
-
-/// Updates the flags that a mount began with: a remount changes those that forbid, and no others matter to the kernel.
-pub(super) fn update(flags: &mut Vec<Cow<'static, str>>, mount: &MountInfo) {
-    let is_set =
-        |word: &str| mount.has_flag(word) || word == "ro" && mount.option(word) == Some("");
-    let words = FORBIDS.map(|(_, forbids, _)| forbids);
-    flags.retain(|flag| !words.contains(&flag.as_ref()));
-    let set = words.into_iter().filter(|word| is_set(word));
-    flags.splice(..0, set.map(Cow::from));
 }
 
 /// Has reading through `view` change access times as the mount's flags say, and never where it is read-only (law F8).

@@ -5,7 +5,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf, absolute};
 
 use super::command_error::{CommandError, reason};
-use super::fuse_mount::{already_mounted, clear_dead, is_dead_mount, is_of_dead_mount};
+use super::fuse_mount::{already_mounted, clear_dead, is_dead_mount};
+use super::status_query::is_of_dead_mount;
 use crate::names::{Quoted, ShellWord};
 use crate::os::mountinfo::{FS_TYPE, MountInfo};
 

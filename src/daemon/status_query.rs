@@ -1,61 +1,260 @@
-//! Asking a mount how it does.
+//! Asking a mount how it does. Another process asks, and is not waited for where the daemon is stuck.
 
-use std::io;
+use std::borrow::Cow;
+use std::ffi::CStr;
+use std::io::{self, ErrorKind};
 use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags, fstat, stat};
 use rustix::io::Errno;
 use rustix::process::geteuid;
+use strum::{EnumString, IntoStaticStr};
 
-use super::fuse_mount;
-use super::mount_flags;
+use super::command_error::{CommandError, reason};
 use crate::backing::xattr;
 use crate::fuse::status::ATTRIBUTE;
-use crate::os::become_user;
-use crate::os::mountinfo::MountInfo;
-use crate::records::{BackingFault, MountStatus};
+use crate::names::Quoted;
+use crate::os::child::Child;
+use crate::os::credentials::become_user;
+use crate::os::mountinfo::{self, MountInfo};
+use crate::records::{BackingFault, FormatHead, MountStatus, STATUS_FORMAT};
 
-/// Why there is no answer.
+/// Time that a daemon has to answer. It waits for nothing but its turn.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The name of a process that asks.
+pub const ASKER: &CStr = c"utf8fs-status";
+
+/// The remedy where there is no mount.
+pub const LIST: &str = "'utf8fs status --all' lists the mounts of utf8fs";
+
+/// The flags that a remount changes. No others matter to the kernel once it is mounted.
+const REMOUNTED: [&str; 4] = ["ro", "nosuid", "nodev", "noexec"];
+
+/// The state of a mount that gives no status, by words that are part of the interface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
+pub enum NoAnswer {
+    /// Its daemon is gone.
+    Dead,
+    /// No answer in time.
+    Silent,
+    /// We may not ask.
+    Denied,
+    /// There is no answer for another reason.
+    Unknown,
+}
+
+/// Why there is no status.
 #[derive(Debug)]
-pub enum AskError {
-    /// The path leads nowhere, or where we may not look.
-    Path(io::Error),
-    /// There is another filesystem, of this type.
-    Other(Vec<u8>),
-    /// The path is inside the mount at this path, not the mount point.
-    Inside(Vec<u8>),
-    /// The question was refused, or nobody is there.
-    Refused(io::Error),
+pub struct NoStatus {
+    /// The state of the mount.
+    pub state: NoAnswer,
+    /// The reason for people.
+    pub error: CommandError,
+}
+
+impl NoStatus {
+    /// Returns a state with its reason and its remedy.
+    #[must_use]
+    pub fn new(state: NoAnswer, message: String, hint: &str) -> Self {
+        let error = CommandError::failure(message).hint(hint);
+        Self { state, error }
+    }
+}
+
+/// The answer of a mount.
+pub type Answer = Result<MountStatus, NoStatus>;
+
+/// A question that a child asks.
+#[derive(Debug)]
+pub struct Question {
+    path: PathBuf,
+    child: io::Result<Child>,
+}
+
+/// Asks the mount on `path`. This process must have one thread.
+///
+/// # Errors
+/// There is no status.
+pub fn ask(path: &Path) -> Answer {
+    Question::start(path).answer()
+}
+
+impl Question {
+    /// Starts asking the mount on `path`. This process must have one thread.
+    #[must_use]
+    pub fn start(path: &Path) -> Self {
+        let work = || {
+            let answer = ask_here(path).map_err(|NoStatus { state, error }| {
+                (<&str>::from(state), error.message, error.hint)
+            });
+            serde_json::to_vec(&answer).unwrap_or_default()
+        };
+        Self {
+            path: path.to_owned(),
+            child: Child::start(ASKER, PATIENCE, work),
+        }
+    }
+
+    /// Waits for the answer, five seconds from the start at most.
+    ///
+    /// # Errors
+    /// There is no status.
+    pub fn answer(self) -> Answer {
+        type Message = Result<MountStatus, (String, String, Option<String>)>;
+        let failed = |error: io::Error| NoStatus {
+            state: NoAnswer::Unknown,
+            error: CommandError::io("have another process ask", &error),
+        };
+        let message = self.child.and_then(Child::result).map_err(failed)?;
+        let message = message.ok_or_else(|| silent(&self.path))?;
+        let message: serde_json::Result<Message> = serde_json::from_slice(&message);
+        let message = message.map_err(|error| failed(error.into()))?;
+        message.map_err(|(state, message, hint)| NoStatus {
+            state: state.parse().unwrap_or(NoAnswer::Unknown),
+            error: CommandError {
+                hint,
+                ..CommandError::failure(message)
+            },
+        })
+    }
+}
+
+fn silent(path: &Path) -> NoStatus {
+    let (shown, seconds) = (Quoted::of(path), PATIENCE.as_secs());
+    NoStatus::new(
+        NoAnswer::Silent,
+        format!("the mount on {shown} does not answer for {seconds} seconds"),
+        "is its daemon stopped, or waiting for a disk or a network? 'ps -o pid,stat,args -C utf8fs' shows it; 'kill -CONT' continues a stopped one (state T); 'utf8fs umount --lazy', then kill -9, end it",
+    )
+}
+
+/// Returns a mount of ours that `path` lies in and that does not answer.
+#[must_use]
+pub fn silent_outer(path: &Path) -> Option<PathBuf> {
+    let ours = mountinfo::ours().unwrap_or_default().into_iter();
+    let mut outer = ours.map(|mount| mount.path());
+    outer.find(|outer| {
+        let is_outer = outer != path && path.starts_with(outer);
+        is_outer && ask(outer).is_err_and(|none| none.state == NoAnswer::Silent)
+    })
+}
+
+/// Does a request that fails so say that the daemon is gone? By rings one that a thread had when it was killed is cancelled
+/// (`fuse_uring_cancel` in `fs/fuse/dev_uring.c`).
+#[must_use]
+pub fn is_of_dead_mount(error: &io::Error) -> bool {
+    matches!(
+        error.raw_os_error(),
+        Some(libc::ENOTCONN | libc::ECONNABORTED | libc::ECANCELED)
+    )
+}
+
+/// Says why a path cannot be looked at.
+#[must_use]
+pub fn unseen(path: &Path, error: &io::Error) -> NoStatus {
+    let shown = Quoted::of(path);
+    if is_of_dead_mount(error) {
+        return NoStatus::new(
+            NoAnswer::Unknown,
+            format!("{shown} cannot be reached: it is inside a dead mount"),
+            "mount that again, or unmount it: it goes with all that is mounted in it",
+        );
+    }
+    let state = if error.kind() == ErrorKind::PermissionDenied {
+        NoAnswer::Denied
+    } else {
+        NoAnswer::Unknown
+    };
+    let message = format!("{shown} cannot be looked at: {}", reason(error));
+    NoStatus::new(state, message, LIST)
 }
 
 /// Asks the mount on `path`, as the user who mounted where only that one gets in: then this thread keeps that user's identity.
 ///
 /// Waits for the daemon, for ever where that is stuck.
-///
-/// # Errors
-/// As [`AskError`] says; `ENOTCONN` where the daemon is gone, `EPERM` or `EACCES` for who may not ask.
-pub fn ask(path: &Path) -> Result<Vec<u8>, AskError> {
-    let flags = OFlags::PATH | OFlags::CLOEXEC;
-    let root = rustix::fs::open(path, flags, Mode::empty())
-        .map_err(|errno| AskError::Path(errno.into()))?;
-    let mount = mount_of(&root)?;
-    become_owner(&mount).map_err(AskError::Refused)?;
-    let status = xattr::whole(|status| xattr::get(&root, ATTRIBUTE, status));
-    Ok(complete(status.map_err(AskError::Refused)?, root, &mount))
-}
-
-/// Adds to an answer what only we see: the path of the backing directory, and the flags that the mount has by now. An
-/// answer of another version stays as it is.
-fn complete(answer: Vec<u8>, root: OwnedFd, mount: &MountInfo) -> Vec<u8> {
-    let Ok(mut status) = serde_json::from_slice::<MountStatus>(&answer) else {
-        return answer;
-    };
+fn ask_here(path: &Path) -> Answer {
+    let shown = Quoted::of(path);
+    let root = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
+    let root = root.map_err(|errno| unseen(path, &errno.into()))?;
+    let found = mountinfo::mount_of(&root).map_err(|error| unseen(path, &error))?;
+    let (mount, is_root) = found.unwrap_or_default();
+    if !mount.is_ours() {
+        let fs_type = Quoted(&mount.fs_type);
+        let message =
+            format!("{shown} is not a utf8fs mount: it is on {fs_type}; nor does a guard watch it");
+        return Err(NoStatus::new(NoAnswer::Unknown, message, LIST));
+    }
+    if !is_root {
+        let mount = Quoted(&mount.mount_point);
+        let message = format!("{shown} is inside the mount on {mount}");
+        let hint = format!("ask {mount} itself");
+        return Err(NoStatus::new(NoAnswer::Unknown, message, &hint));
+    }
+    let status = become_owner(&mount)
+        .and_then(|()| xattr::whole(|status| xattr::get(&root, ATTRIBUTE, status)))
+        .map_err(|error| refused(shown, &error))?;
+    let mut status = understood(&status).map_err(|error| NoStatus {
+        state: NoAnswer::Unknown,
+        error,
+    })?;
     status.backing_fault = backing_fault(&status, root);
     if let Some(options) = &mut status.options {
-        mount_flags::update(&mut options.flags, mount);
+        let is_set =
+            |word: &&str| mount.has_flag(word) || *word == "ro" && mount.option(word) == Some("");
+        let set = REMOUNTED.into_iter().filter(is_set);
+        options.flags.retain(|flag| !REMOUNTED.contains(&&**flag));
+        options.flags.splice(..0, set.map(Cow::from));
     }
-    serde_json::to_vec(&status).unwrap_or(answer)
+    Ok(status)
+}
+
+/// Says why a mount gives no answer.
+fn refused(shown: Quoted<'_>, error: &io::Error) -> NoStatus {
+    let (state, message, hint) = match error.raw_os_error() {
+        _ if is_of_dead_mount(error) => (
+            NoAnswer::Dead,
+            format!("the daemon of the mount on {shown} is gone"),
+            "unmount it, or mount again, which takes the dead mount away",
+        ),
+        Some(libc::EPERM | libc::EACCES) => (
+            NoAnswer::Denied,
+            format!("{shown}: permission denied: only root and the user who mounted it may ask"),
+            "ask as root or as the user who mounted",
+        ),
+        Some(libc::EOPNOTSUPP | libc::ENODATA) => (
+            NoAnswer::Unknown,
+            format!("{shown} has no status: its daemon does not know this question"),
+            "it is of an older version, or only a part of a mount is mounted here",
+        ),
+        _ => (
+            NoAnswer::Unknown,
+            format!("{shown} does not answer: {}", reason(error)),
+            "look at the system's log",
+        ),
+    };
+    NoStatus::new(state, message, hint)
+}
+
+/// Reads an answer, if it is of the version that is understood here.
+fn understood(answer: &[u8]) -> Result<MountStatus, CommandError> {
+    let wrong = |error: serde_json::Error| {
+        CommandError::failure(format!(
+            "the answer of the daemon is not understood: {error}"
+        ))
+    };
+    let head: FormatHead = serde_json::from_slice(answer).map_err(wrong)?;
+    if head.format == STATUS_FORMAT {
+        return serde_json::from_slice(answer).map_err(wrong);
+    }
+    let error = CommandError::failure("the daemon speaks another version of this protocol");
+    Err(match head.version {
+        Some(version) => error.hint(format!("use the program that mounted: utf8fs {version}")),
+        None => error,
+    })
 }
 
 /// Compares the mount with what the path of its backing directory leads to: the root shows its inode number.
@@ -76,16 +275,6 @@ fn backing_fault(status: &MountStatus, root: OwnedFd) -> Option<BackingFault> {
     }
 }
 
-/// The mount of ours that `root` is the root of.
-fn mount_of(root: &OwnedFd) -> Result<MountInfo, AskError> {
-    match fuse_mount::mount_of(root).map_err(AskError::Path)? {
-        Some((mount, true)) if mount.is_ours() => Ok(mount),
-        Some((mount, false)) if mount.is_ours() => Err(AskError::Inside(mount.mount_point)),
-        Some((mount, _)) => Err(AskError::Other(mount.fs_type)),
-        None => Err(AskError::Other(Vec::new())),
-    }
-}
-
 /// Root is not let into another user's mount either, unless that has `allow_other`; but it may become that user.
 fn become_owner(mount: &MountInfo) -> io::Result<()> {
     match mount.owner() {
@@ -95,5 +284,28 @@ fn become_owner(mount: &MountInfo) -> io::Result<()> {
             Ok(become_user(uid, gid)?)
         }
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_version_of_the_protocol_is_an_error_that_names_the_program() {
+        let rows = [
+            (
+                &br#"{"format":2,"version":"9.1"}"#[..],
+                Some("use the program that mounted: utf8fs 9.1"),
+            ),
+            (br#"{"version":1}"#, None),
+            (b"[]", None),
+        ];
+        for (answer, hint) in rows {
+            let error = understood(answer).unwrap_err();
+            assert_eq!(error.hint.as_deref(), hint);
+            assert!(!error.is_usage);
+        }
+        assert!(understood(b"{\"form").is_err());
     }
 }

@@ -11,7 +11,7 @@ use std::marker::PhantomData;
 use std::thread::LocalKey;
 
 use rustix::fs::Mode;
-use rustix::process::{Resource, Rlimit};
+use rustix::process::{Gid, Resource, Rlimit, Uid};
 use rustix::thread::{CapabilitiesSecureBits, CapabilitySet, CapabilitySets};
 
 use super::status_field;
@@ -114,6 +114,16 @@ fn take_on(last: &'static LocalKey<TakenOn>, id: u32, set: fn(u32) -> u32) -> io
     }
     last.set(Some(id));
     Ok(())
+}
+
+/// Gives this thread the ids of a user, for good.
+///
+/// # Errors
+/// `EPERM` if it is not root's.
+pub fn become_user(uid: u32, gid: u32) -> io::Result<()> {
+    let (uid, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));
+    rustix::thread::set_thread_res_gid(gid, gid, gid)?;
+    Ok(rustix::thread::set_thread_res_uid(uid, uid, uid)?)
 }
 
 /// Keeps the thread's capabilities whatever filesystem uid it takes on, and drops its supplementary groups.

@@ -25,7 +25,6 @@ use std::sync::OnceLock;
 use parking_lot::Mutex;
 use rustix::cmsg_space;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{Mode, OFlags};
 use rustix::io::retry_on_intr;
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
@@ -35,6 +34,7 @@ use rustix::net::{
 use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions, waitpid};
 use strum::FromRepr;
 
+use super::child::let_go;
 use super::{Privilege, credentials, sandbox};
 use crate::backing::sys::{self, Forked};
 
@@ -317,7 +317,6 @@ fn live(
     daemon: Pid,
     lines: &[OwnedFd],
 ) -> io::Result<()> {
-    log::set_max_level(log::LevelFilter::Off);
     let (processes, others) = lines.split_first().ok_or_else(garbled)?;
     let (run, cutter) = (errands.run, errands.cutter);
     let kept = lines.iter().map(AsFd::as_fd).chain(cutter);
@@ -351,16 +350,10 @@ fn settle<'a>(
 ) -> io::Result<()> {
     // It fails nowhere: a child leads no group.
     rustix::process::setsid()?;
-    rustix::thread::set_name(c"utf8fs-helper")?;
     std::env::set_current_dir("/")?;
-    let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
-    rustix::stdio::dup2_stdin(&null)?;
-    rustix::stdio::dup2_stdout(&null)?;
-    rustix::stdio::dup2_stderr(&null)?;
-    drop(null);
-    // The connection to the kernel among them: were it open here, a killed daemon would leave its callers waiting.
+    // The connection to the kernel is let go of: were it open here, a killed daemon would leave its callers waiting.
     let kept: Vec<RawFd> = kept.map(|fd| fd.as_raw_fd()).collect();
-    sys::close_all_but(&kept)?;
+    let_go(c"utf8fs-helper", &kept)?;
     if privilege == Privilege::Root {
         credentials::lock_capabilities(credentials::KEPT_BY_HELPER)?;
         rustix::thread::set_no_new_privs(true)?;

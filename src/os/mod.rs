@@ -1,11 +1,11 @@
 //! The operating system services that a daemon needs: credentials, the sandbox, the helper process, the table of mounts,
 //! the service manager. Uses no names.
 
+pub mod child;
 pub mod cpus;
 pub mod credentials;
 pub mod helper;
 pub mod mountinfo;
-mod probe;
 pub mod sandbox;
 pub mod sd_notify;
 
@@ -14,7 +14,6 @@ pub use crate::backing::sys::{
 };
 pub use credentials::{Privilege, SetIds, act_as, become_caller};
 use helper::Errand;
-pub use probe::{ask_as, become_user};
 pub use sandbox::Sandbox;
 
 /// The status of a process or thread (proc(5), `status`). One of another user namespace has no capabilities (`user_namespaces(7)`): those

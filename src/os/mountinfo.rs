@@ -2,8 +2,11 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, Statx, StatxAttributes, StatxFlags};
 
 /// The filesystem type that `/proc/mounts` shows, and that `mount -t` and `findmnt -t` take.
 pub const FS_TYPE: &str = "fuse.utf8fs";
@@ -96,6 +99,26 @@ pub fn ours() -> io::Result<Vec<MountInfo>> {
         ours.push(mount);
     }
     Ok(ours)
+}
+
+/// Returns the mount that `fd` lies in, and whether it is the root of it. Asks no filesystem anything. `None` if the mount is
+/// out of reach of this process.
+///
+/// # Errors
+/// As [`read`], and those of statx(2).
+pub fn mount_of(fd: &OwnedFd) -> io::Result<Option<(MountInfo, bool)>> {
+    // What is asked for comes unasked. Who may not look at the mount, as anybody at another user's, must ask for nothing.
+    let status = statx_cached(fd, StatxFlags::empty())?;
+    let mut mounts = read()?.into_iter();
+    let mount = mounts.find(|mount| mount.id == status.stx_mnt_id);
+    let is_root = status.stx_attributes.contains(StatxAttributes::MOUNT_ROOT);
+    Ok(mount.map(|mount| (mount, is_root)))
+}
+
+/// Looks at a descriptor without asking its filesystem.
+pub(crate) fn statx_cached(fd: &OwnedFd, mask: StatxFlags) -> rustix::io::Result<Statx> {
+    let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC;
+    rustix::fs::statx(fd, c"", flags, mask)
 }
 
 /// Takes the table apart; a line of another shape than proc(5) describes is left out.

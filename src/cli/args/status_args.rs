@@ -38,8 +38,4 @@ pub struct StatusArgs {
     /// Output format
     #[arg(long, value_name = "FORMAT", value_parser = word::<StatusFormat>())]
     pub format: Option<StatusFormat>,
-
-    /// Ask in this process, and print the answer as it comes. The process that started it waits a few seconds at most.
-    #[arg(long, hide = true)]
-    pub ask_only: bool,
 }

@@ -3,45 +3,31 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{impairments, refused_policy};
+use super::{Asked, Status};
 use crate::names::Quoted;
-use crate::records::{GuardStatus, MountStatus};
+use crate::records::{MountStatus, add_fields};
 
-/// A row for each metric: its name, the path to its values in [`Status`], and its help. In a path `{label}` stands for each key
+/// A row for each metric: its name, the path to its values in a [`document`], and its help. In a path `{label}` stands for each key
 /// there is, which that label gets as value; `?` asks whether there is something; `-` leaves it to [`special`].
 const METRICS: &str = include_str!("metrics.txt");
 
 /// The metric of times, which is a histogram.
 const DURATION: &str = "request_duration_seconds";
 
-/// A status with its mount point, which is the label of all its samples.
-pub(super) struct Status<'a> {
-    mountpoint: &'a [u8],
-    document: Value,
-    mount: Option<&'a MountStatus>,
-}
-
-impl<'a> Status<'a> {
-    /// Returns the status of a mount, if it answered.
-    pub(super) fn of_mount(mountpoint: &'a [u8], mount: Option<&'a MountStatus>) -> Self {
-        Self {
-            mountpoint,
-            document: json!({"up": mount.is_some(), "well": mount.is_some_and(|mount| impairments(mount).is_empty()), "mount": mount}),
-            mount,
-        }
+/// The values of what was asked.
+fn document(asked: &Asked) -> Value {
+    let mut document = json!({"up": asked.answer.is_ok(), "well": asked.state() == "well"});
+    match &asked.answer {
+        Ok(Status::Mount(status)) => add_fields(&mut document, json!({"mount": status})),
+        Ok(Status::Guard(status)) => add_fields(&mut document, json!({"guard": status})),
+        Err(_) => {}
     }
-
-    pub(super) fn of_guard(mountpoint: &'a [u8], status: &GuardStatus) -> Self {
-        Self {
-            mountpoint,
-            document: json!({"up": true, "well": refused_policy(status.policy.as_ref()).is_none(), "guard": status}),
-            mount: None,
-        }
-    }
+    document
 }
 
 /// Returns the lines of all metrics. Each has one head, and the samples of all statuses behind it.
-pub(super) fn lines(statuses: &[Status<'_>]) -> Vec<String> {
+pub(super) fn lines(all: &[Asked]) -> Vec<String> {
+    let documents: Vec<Value> = all.iter().map(document).collect();
     let mut lines = Vec::new();
     let mut last = "";
     for row in METRICS.lines() {
@@ -49,11 +35,11 @@ pub(super) fn lines(statuses: &[Status<'_>]) -> Vec<String> {
         let (path, help) = row.trim_start().split_once(' ').unwrap_or_default();
         let (name, fixed) = metric.split_once('{').unwrap_or((metric, "}"));
         let mut samples = Vec::new();
-        for status in statuses {
-            let labels = label("mountpoint", status.mountpoint);
-            match status.mount {
+        for (asked, document) in all.iter().zip(&documents) {
+            let labels = label("mountpoint", &asked.mount.mount_point);
+            match asked.mount_status() {
                 Some(mount) if path == "-" => special(name, mount, &labels, &mut samples),
-                _ => walk(&status.document, path, labels, &mut samples),
+                _ => walk(document, path, labels, &mut samples),
             }
         }
         if !samples.is_empty() && name != last {

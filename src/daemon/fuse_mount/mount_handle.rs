@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Mode, OFlags, Statx, StatxFlags, makedev, minor};
+use rustix::fs::{Mode, OFlags, StatxFlags, makedev, minor};
 use rustix::io::Errno;
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, UnmountFlags};
 
@@ -17,7 +17,7 @@ use strum::FromRepr;
 use super::{fusermount, mounted_at, proc_path};
 use crate::names::Quoted;
 use crate::os::helper::{self, Errand};
-use crate::os::mountinfo::{self, MountInfo};
+use crate::os::mountinfo::{self, MountInfo, statx_cached};
 
 /// `STATX_MNT_ID_UNIQUE`: asks for the number that is never given twice.
 const MNT_ID_UNIQUE: StatxFlags = StatxFlags::from_bits_retain(0x4000);
@@ -253,8 +253,8 @@ pub(super) fn take_out(root: &OwnedFd, path: &Path) -> io::Result<()> {
 /// Says which mount `fd` lies in, without asking its filesystem.
 pub(super) fn identify(fd: &OwnedFd) -> io::Result<MountId> {
     // It comes unasked. Who may not look at the mount, as anybody at another user's, must ask for nothing.
-    let number = status(fd, StatxFlags::empty())?;
-    let unique = match status(fd, MNT_ID_UNIQUE) {
+    let number = statx_cached(fd, StatxFlags::empty())?;
+    let unique = match statx_cached(fd, MNT_ID_UNIQUE) {
         Err(Errno::ACCESS) => None,
         asked => Some(asked?).filter(|status| status.stx_mask & MNT_ID_UNIQUE.bits() != 0),
     };
@@ -263,15 +263,6 @@ pub(super) fn identify(fd: &OwnedFd) -> io::Result<MountId> {
         unique: unique.map(|status| status.stx_mnt_id),
         device: makedev(number.stx_dev_major, number.stx_dev_minor),
     })
-}
-
-pub(super) fn status(fd: &OwnedFd, mask: StatxFlags) -> rustix::io::Result<Statx> {
-    rustix::fs::statx(
-        fd,
-        c"",
-        AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC,
-        mask,
-    )
 }
 
 /// Opens what is mounted topmost at a path without symlinks. `O_PATH` asks no filesystem but those above.

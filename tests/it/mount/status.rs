@@ -422,10 +422,10 @@ fn who_asks_has_nothing_open_that_others_read() {
     let asker = loop {
         let children = format!("/proc/{0}/task/{0}/children", status.id());
         let children = std::fs::read_to_string(children).unwrap();
-        // Until it is the program, it has what we have.
+        // Until it has its name, it has what its parent has.
         let asks = |id: &&str| {
-            std::fs::read(format!("/proc/{id}/cmdline"))
-                .is_ok_and(|line| line.windows(10).any(|part| part == b"--ask-only"))
+            let name = std::fs::read(format!("/proc/{id}/comm"));
+            name.is_ok_and(|name| name == b"utf8fs-status\n")
         };
         if let Some(id) = children.split_whitespace().find(asks) {
             break id.to_owned();
