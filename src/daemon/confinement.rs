@@ -61,16 +61,21 @@ fn run_errand(
     errand: Errand,
     pid: u32,
 ) -> io::Result<Answer> {
-    let outcome = |outcome: UnmountOutcome| Answer::Text(vec![outcome as u8]);
+    let text = |text: Vec<u8>| Answer { text, opened: None };
+    let outcome = |outcome: UnmountOutcome| text(vec![outcome as u8]);
+    let opened = |descriptor: OwnedFd| Answer {
+        opened: Some(descriptor),
+        ..Answer::default()
+    };
     match (errand, attached, &checked.policy) {
-        (Errand::Command, ..) => Ok(Answer::Text(os::command_of(pid))),
-        (Errand::Status, ..) => os::status_of(pid).map(Answer::Text),
+        (Errand::Command, ..) => Ok(text(os::command_of(pid))),
+        (Errand::Status, ..) => os::status_of(pid).map(text),
         (Errand::Unmount, Some(mount), _) => mount.spot.unmount().map(outcome),
         (Errand::Detach, Some(mount), _) => mount.spot.detach().map(outcome),
-        (Errand::OpenLog, ..) => checked.audit.sink.open().map(Answer::Opened),
-        (Errand::ConnectSyslog, ..) => SinkKind::Syslog.open().map(Answer::Opened),
+        (Errand::OpenLog, ..) => checked.audit.sink.open().map(opened),
+        (Errand::ConnectSyslog, ..) => SinkKind::Syslog.open().map(opened),
         (Errand::ReadPolicy, _, Some(policy)) => {
-            in_memory(&serde_json::to_vec(&policy.text())?).map(Answer::Opened)
+            in_memory(&serde_json::to_vec(&policy.text())?).map(opened)
         }
         _ => Err(io::ErrorKind::Unsupported.into()),
     }

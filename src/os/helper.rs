@@ -86,13 +86,13 @@ impl Errand {
     }
 }
 
-/// The answer to an errand.
-#[derive(Debug)]
-pub enum Answer {
-    /// A text, of 4 KiB at most.
-    Text(Vec<u8>),
-    /// A descriptor.
-    Opened(OwnedFd),
+/// The answer to an errand: a text of 4 KiB at most, or a descriptor.
+#[derive(Debug, Default)]
+pub struct Answer {
+    /// The text.
+    pub text: Vec<u8>,
+    /// What was opened.
+    pub opened: Option<OwnedFd>,
 }
 
 /// What the helper process is to do, and the descriptors of the daemon that it keeps for that. Others are closed in it.
@@ -161,10 +161,7 @@ pub fn dismiss() -> io::Result<()> {
 /// Those of the errand; `BrokenPipe` if the helper processes are gone.
 #[must_use]
 pub fn text(errand: Errand, pid: u32) -> Option<io::Result<Vec<u8>>> {
-    Some(ask(errand, pid)?.and_then(|answer| match answer {
-        Answer::Text(text) => Ok(text),
-        Answer::Opened(_) => Err(garbled()),
-    }))
+    Some(ask(errand, pid)?.map(|answer| answer.text))
 }
 
 /// Has the helper process run an errand that opens something; `None` without one.
@@ -173,10 +170,7 @@ pub fn text(errand: Errand, pid: u32) -> Option<io::Result<Vec<u8>>> {
 /// As for [`text`].
 #[must_use]
 pub fn open(errand: Errand) -> Option<io::Result<OwnedFd>> {
-    Some(ask(errand, 0)?.and_then(|answer| match answer {
-        Answer::Opened(descriptor) => Ok(descriptor),
-        Answer::Text(_) => Err(garbled()),
-    }))
+    Some(ask(errand, 0)?.and_then(|answer| answer.opened.ok_or_else(garbled)))
 }
 
 fn ask(errand: Errand, pid: u32) -> Option<io::Result<Answer>> {
@@ -293,17 +287,18 @@ pub fn receive(
 }
 
 fn answer(socket: BorrowedFd<'_>) -> io::Result<Answer> {
-    let mut buffer = vec![0; LONGEST];
-    let (length, descriptor) = receive(socket, &mut buffer)?;
-    buffer.truncate(length);
-    let Some((status, text)) = buffer.split_first_chunk() else {
+    let mut text = vec![0; LONGEST];
+    let (length, opened) = receive(socket, &mut text)?;
+    text.truncate(length);
+    let Some(status) = text.first_chunk().copied() else {
         // Nobody else closes the other end.
         return Err(io::Error::from_raw_os_error(libc::EPIPE));
     };
-    match i32::from_le_bytes(*status) {
-        DONE => Ok(descriptor.map_or_else(|| Answer::Text(text.to_vec()), Answer::Opened)),
+    text.drain(..size_of_val(&status));
+    match i32::from_le_bytes(status) {
+        DONE => Ok(Answer { text, opened }),
         TEXT => Err(io::Error::other(
-            String::from_utf8(text.to_vec()).map_err(|_not_text| garbled())?,
+            String::from_utf8(text).map_err(|_not_text| garbled())?,
         )),
         errno => Err(io::Error::from_raw_os_error(errno)),
     }
@@ -324,7 +319,7 @@ fn live(
     if let Err(error) = settle(privilege, daemon, kept) {
         return reply(processes.as_fd(), Err(error));
     }
-    reply(processes.as_fd(), Ok(Answer::Text(Vec::new())))?;
+    reply(processes.as_fd(), Ok(Answer::default()))?;
     std::thread::scope(|scope| {
         for line in others {
             scope.spawn(|| attend(line, run));
@@ -403,8 +398,7 @@ fn errand_of(request: &[u8]) -> Option<(Errand, u32)> {
 
 fn reply(line: BorrowedFd<'_>, done: io::Result<Answer>) -> io::Result<()> {
     let (status, text, opened) = match done {
-        Ok(Answer::Text(text)) => (DONE, text, None),
-        Ok(Answer::Opened(descriptor)) => (DONE, Vec::new(), Some(descriptor)),
+        Ok(Answer { text, opened }) => (DONE, text, opened),
         Err(error) => {
             // By these two the daemon knows a helper process that is gone.
             let errno = error.raw_os_error();
