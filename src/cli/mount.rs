@@ -1,12 +1,10 @@
 //! `utf8fs mount`.
 
-use log::LevelFilter;
-
 use super::args::MountArgs;
 use super::invocation::Invocation;
 use super::{CommandError, ExitCode, config};
-use crate::daemon::background;
-use crate::daemon::mount_config::MountConfig;
+use crate::daemon::background::{self, is_daemon};
+use crate::daemon::command_error::Doing;
 use crate::daemon::mount_life;
 use crate::daemon::program_log;
 use crate::daemon::session::Ended;
@@ -19,7 +17,6 @@ use crate::records::SinkKind;
 /// What stands in the way of the mount, or ended it.
 pub(super) fn run(args: MountArgs, invocation: &Invocation) -> Result<ExitCode, CommandError> {
     program_log::queue(args.background);
-    let is_dry_run = args.dry_run;
     if let Some(SinkKind::File(log)) = &args.audit.audit_log
         && invocation.by_mount
         && log.is_relative()
@@ -29,7 +26,11 @@ pub(super) fn run(args: MountArgs, invocation: &Invocation) -> Result<ExitCode, 
             CommandError::usage(message).hint("mount(8) runs anywhere: begin the path with /")
         );
     }
-    let config = decide(args)?;
+    let is_dry_run = args.dry_run;
+    if args.background && !is_dry_run && !is_daemon().doing("go to the background")? {
+        return Ok(ExitCode::Passed(background::start()?));
+    }
+    let config = config::mount(args)?;
     if is_dry_run {
         mount_life::check_backing(&config)?;
         return Ok(ExitCode::Ok);
@@ -37,18 +38,5 @@ pub(super) fn run(args: MountArgs, invocation: &Invocation) -> Result<ExitCode, 
     Ok(match mount_life::run(config)? {
         Ended::Unmounted => ExitCode::Ok,
         Ended::Aborted => ExitCode::Failure,
-        Ended::Started(code) => ExitCode::Passed(code),
     })
-}
-
-/// Decides on a mount. Warnings are logged once: the process that started this one in the background has decided on the same, and
-/// logged them.
-fn decide(args: MountArgs) -> Result<MountConfig, CommandError> {
-    let level = log::max_level();
-    if args.background && background::is_daemon().unwrap_or_default() {
-        log::set_max_level(LevelFilter::Off);
-    }
-    let config = config::mount(args);
-    log::set_max_level(level);
-    config
 }

@@ -1,16 +1,18 @@
 //! Going to the background, without fork: a process with threads cannot fork safely.
 //!
-//! The program that was started runs itself once more and waits. The second one, the daemon, mounts, says `ready` on
-//! its standard output, which is a pipe to the first, and lets go of the terminal. The first then exits; if the daemon
+//! The program that was started runs itself once more and waits, and does nothing else. The second one, the daemon, mounts, says
+//! `ready` on its standard output, which is a pipe to the first, and lets go of the terminal. The first then exits; if the daemon
 //! ends without that word, with the daemon's own exit code.
 
 use std::env;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
-use std::os::fd::OwnedFd;
+use std::io::{self, BufRead, BufReader, PipeWriter, Write};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitStatus, Stdio};
 
+use super::command_error::{CommandError, Doing};
+use super::mount_paths::check_proc;
 use super::program_log;
 use crate::os::close_on_exec_from;
 use rustix::fs::{FileType, Mode, OFlags, fstat};
@@ -19,7 +21,7 @@ use rustix::pipe::{PipeFlags, pipe_with};
 /// Holds the inode number of the pipe that is the daemon's standard output. A variable that was only inherited, by a
 /// program that the daemon runs for instance, does not fit the standard output there.
 const MARK: &str = "UTF8FS_BACKGROUND";
-const READY: &[u8] = b"ready";
+const READY: &str = "ready";
 
 /// Runs this program again as the daemon, with the same arguments, and waits until it is ready or has ended.
 ///
@@ -28,9 +30,8 @@ const READY: &[u8] = b"ready";
 ///
 /// # Errors
 /// The daemon cannot be started or waited for.
-pub fn start() -> io::Result<u8> {
-    // The daemon's messages come after ours.
-    program_log::flush();
+pub fn start() -> Result<u8, CommandError> {
+    check_proc()?;
     // A lock or a pipe of the shell's must not live as long as the mount.
     if let Err(error) = close_on_exec_from(3) {
         log::warn!("open files of the shell stay open: {error}");
@@ -41,7 +42,9 @@ pub fn start() -> io::Result<u8> {
         command.arg0(name);
     }
     command.args(args);
-    start_daemon(command)
+    // The daemon's messages come after ours.
+    program_log::flush();
+    start_daemon(command).doing("start the daemon")
 }
 
 fn start_daemon(mut command: Command) -> io::Result<u8> {
@@ -52,7 +55,7 @@ fn start_daemon(mut command: Command) -> io::Result<u8> {
     // It holds the pipe's other end, and would keep us from seeing that the daemon let go.
     drop(command);
     for line in BufReader::new(File::from(ours)).split(b'\n') {
-        if line? == READY {
+        if line? == READY.as_bytes() {
             return Ok(0);
         }
     }
@@ -78,22 +81,22 @@ pub fn is_daemon() -> io::Result<bool> {
 #[derive(Debug)]
 pub struct Daemon {
     null: OwnedFd,
+    /// The pipe to the process that waits.
+    starter: PipeWriter,
 }
 
 impl Daemon {
-    /// Recognises the process that [`start`] started; `None` in any other.
+    /// Returns the duty of this process, which [`start`] started.
     ///
     /// # Errors
     /// `/dev/null` cannot be opened.
-    pub fn detect() -> io::Result<Option<Self>> {
-        if !is_daemon()? {
-            return Ok(None);
-        }
+    pub fn new() -> io::Result<Self> {
         // It would be `exe`, by the path that was run.
         rustix::thread::set_name(c"utf8fs")?;
         // Opened here so that nothing can fail later for want of a descriptor.
         let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
-        Ok(Some(Self { null }))
+        let starter = io::stdout().as_fd().try_clone_to_owned()?.into();
+        Ok(Self { null, starter })
     }
 
     /// Lets go of the terminal, the session and the current directory, and lets the waiting process exit.
@@ -102,7 +105,7 @@ impl Daemon {
     ///
     /// # Errors
     /// The waiting process is gone: nobody expects this mount any more.
-    pub fn ready(self) -> io::Result<()> {
+    pub fn ready(mut self) -> io::Result<()> {
         // Not earlier: until here an interrupt at the terminal ends both processes. It fails only where this process
         // leads its group already, which has the same effect.
         if let Err(errno) = rustix::process::setsid() {
@@ -112,12 +115,8 @@ impl Daemon {
         rustix::stdio::dup2_stdin(&self.null)?;
         program_log::flush();
         rustix::stdio::dup2_stderr(&self.null)?;
-        let mut stdout = io::stdout();
-        stdout.write_all(READY)?;
-        stdout.write_all(b"\n")?;
-        stdout.flush()?;
-        rustix::stdio::dup2_stdout(&self.null)?;
-        Ok(())
+        writeln!(self.starter, "{READY}")?;
+        Ok(rustix::stdio::dup2_stdout(&self.null)?)
     }
 }
 
@@ -131,9 +130,10 @@ mod tests {
     #[ignore = "run by other tests"]
     #[expect(clippy::exit, reason = "the exit code is what is tested")]
     fn daemon() {
-        let Some(daemon) = Daemon::detect().unwrap() else {
+        if !is_daemon().unwrap() {
             return;
-        };
+        }
+        let daemon = Daemon::new().unwrap();
         if env::var_os("FAIL").is_some() {
             io::stderr().write_all(b"no such mount\n").unwrap();
             std::process::exit(3);

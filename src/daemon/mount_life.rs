@@ -8,7 +8,7 @@ use std::thread::{self, JoinHandle};
 use parking_lot::Mutex;
 
 use super::auditor::Auditor;
-use super::background::{self, Daemon};
+use super::background::Daemon;
 use super::backing_root::{self, BackingRoot};
 use super::command_error::{CommandError, Doing};
 use super::confinement::confine;
@@ -40,17 +40,13 @@ const SOME_DESCRIPTORS: u64 = 1024;
 /// The exit code of a daemon that ends in the midst of its session.
 const CUT_OFF: i32 = 1;
 
-/// Mounts and serves until the mount is taken away; in the background, returns when the mount answers.
+/// Mounts and serves until the mount is taken away. In the background this is the process that [`start`](super::background::start) started.
 ///
 /// # Errors
 /// What stands in the way of the mount, or ended it.
 pub fn run(mut config: MountConfig) -> Result<Ended, CommandError> {
-    let daemon = config.background.then(Daemon::detect).transpose();
-    let daemon = daemon.doing("go to the background")?.flatten();
-    if config.background && daemon.is_none() {
-        let code = background::start().doing("start the daemon")?;
-        return Ok(Ended::Started(code));
-    }
+    let daemon = config.background.then(Daemon::new).transpose();
+    let daemon = daemon.doing("go to the background")?;
     let signals = catch_signals().doing("catch signals")?;
     // In the background the manager did not start this very process, and waits for another.
     let manager = match config.background {

@@ -187,7 +187,7 @@ fn unmount_hint(path: &Path, kind: &str) -> String {
 }
 
 /// Descriptors are known by their paths in /proc, and mounts by its table.
-fn check_proc() -> Result<(), CommandError> {
+pub(super) fn check_proc() -> Result<(), CommandError> {
     if std::fs::exists("/proc/self/fd").unwrap_or(true) {
         return Ok(());
     }

@@ -36,15 +36,13 @@ pub trait Hooks: Sync {
     fn end_now(&self);
 }
 
-/// The end of a mount, for the process that was started.
+/// The end of a mount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
     /// It was unmounted, by somebody or after SIGINT or SIGTERM.
     Unmounted,
     /// Its connection was cut, by a second signal or by the administrator; what was in use got errors.
     Aborted,
-    /// The daemon in the background ended its start with this code: 0 if it serves, 128 plus the signal that killed it.
-    Started(u8),
 }
 
 /// Catches SIGINT, SIGTERM and SIGHUP, for the whole process, also where whoever started it had them blocked.
