@@ -80,9 +80,9 @@ pub fn is_daemon() -> io::Result<bool> {
 /// The daemon's duty to say that it is ready.
 #[derive(Debug)]
 pub struct Daemon {
-    null: OwnedFd,
+    pub(super) null: OwnedFd,
     /// The pipe to the process that waits.
-    starter: PipeWriter,
+    pub(super) starter: PipeWriter,
 }
 
 impl Daemon {

@@ -3,9 +3,8 @@
 use std::io::{self, PipeReader};
 use std::os::unix::ffi::OsStringExt;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::thread::{self, JoinHandle};
-
-use parking_lot::Mutex;
 
 use super::auditor::Auditor;
 use super::background::Daemon;
@@ -15,7 +14,7 @@ use super::confinement::confine;
 use super::fuse_mount::{MountSpec, Mounted, mount};
 use super::mount_config::{Checked, MountConfig};
 use super::policy_reload::Reloader;
-use super::session::{Ended, Hooks, catch_signals, serve};
+use super::session::{Ended, Session, catch_signals};
 use super::transport::{make_rings, plan_rings};
 use super::{cache_mode, effective_options, mount_flags, program_log};
 use crate::coherence::{Coherence, Keeping, Kernel};
@@ -36,9 +35,6 @@ const FEWEST_DESCRIPTORS: u64 = 32;
 
 /// The limit of open files, where there is none.
 const SOME_DESCRIPTORS: u64 = 1024;
-
-/// The exit code of a daemon that ends in the midst of its session.
-const CUT_OFF: i32 = 1;
 
 /// Mounts and serves until the mount is taken away. In the background this is the process that [`start`](super::background::start) started.
 ///
@@ -93,14 +89,6 @@ pub fn run(mut config: MountConfig) -> Result<Ended, CommandError> {
     let about = effective_options::about(&config);
     let reloader =
         Reloader::start(&config, &fs, &about.told).doing("start the thread of the policy")?;
-    let hooks = Life {
-        reloader,
-        coherence: Arc::clone(&coherence),
-        auditor: Arc::clone(&auditor),
-        daemon: Mutex::new(daemon),
-        manager,
-        shown: shown(&config),
-    };
     map_large_blocks();
     // Whoever sees the mount can read what it warned of.
     program_log::flush();
@@ -114,15 +102,24 @@ pub fn run(mut config: MountConfig) -> Result<Ended, CommandError> {
         readers: readers(),
         about,
     };
+    let session = Session {
+        attached,
+        coherence: Arc::clone(&service.coherence),
+        auditor: Arc::clone(&auditor),
+        reloader,
+        manager,
+        shown: shown(&config),
+        unmounted: AtomicBool::new(false),
+        aborted: AtomicBool::new(false),
+    };
     let mut follower = None;
     let served = Connection::open(service, rings, fuse_fd)
         .and_then(|connection| {
-            follower = follow(&hooks.coherence, connection.forgetting(), end);
-            serve(connection, attached, signals, &hooks)
+            follower = follow(&session.coherence, connection.forgetting(), end);
+            session.serve(connection, daemon, signals)
         })
         .doing("serve the mount");
     drop(keep_on);
-    hooks.stopping();
     if follower.is_some_and(|follower| follower.join().is_err()) {
         log::error!("following changes below ended by an internal error; please report it");
     }
@@ -273,45 +270,5 @@ fn warn_of_covered(checked: &Checked) {
             "{} is mounted inside the backing directory; what it covers is shown instead of it",
             Quoted(&mount.mount_point)
         );
-    }
-}
-
-/// The program's part in the session's life.
-struct Life {
-    coherence: Arc<Coherence>,
-    auditor: Arc<Auditor>,
-    daemon: Mutex<Option<Daemon>>,
-    manager: Manager,
-    /// The message of a mount that answers.
-    shown: String,
-    reloader: Option<Reloader>,
-}
-
-impl Hooks for Life {
-    fn ready(&self) -> io::Result<()> {
-        // Not earlier: whoever reads it may unmount at once. Not later: a daemon in the background closes standard error.
-        log::info!("{}", self.shown);
-        let daemon = self.daemon.lock().take();
-        daemon.map_or(Ok(()), Daemon::ready)?;
-        self.manager.ready(&self.shown);
-        Ok(())
-    }
-
-    fn stopping(&self) {
-        self.manager.stopping();
-    }
-
-    fn reopen(&self) {
-        self.auditor.reopen();
-        if let Some(reloader) = &self.reloader {
-            reloader.knock();
-        }
-    }
-
-    /// The session can't be made to end, and the user wants the end.
-    fn end_now(&self) {
-        self.auditor.finish(self.coherence.fs.operations());
-        program_log::flush();
-        std::process::exit(CUT_OFF);
     }
 }

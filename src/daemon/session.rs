@@ -10,31 +10,22 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use signal_hook::iterator::Signals;
 
+use super::auditor::Auditor;
+use super::background::Daemon;
 use super::fuse_mount::{Attached, UnmountOutcome};
+use super::policy_reload::Reloader;
+use super::program_log;
+use crate::coherence::Coherence;
 use crate::fuse::Connection;
 use crate::names::Quoted;
+use crate::os::sd_notify::Manager;
 use crate::os::unblock_signals;
 
 /// Time that a mount may be in use before it is detached instead of unmounted.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The program's part in a session's life. Called from threads of the session, one call at a time per method.
-pub trait Hooks: Sync {
-    /// The mount answers; called once, never if it does not come to that.
-    ///
-    /// # Errors
-    /// Nobody wants the mount any more; it is taken away, and [`serve`] returns this error.
-    fn ready(&self) -> io::Result<()>;
-
-    /// A signal asked for the end; called once, before anything is done about it.
-    fn stopping(&self) {}
-
-    /// SIGHUP: the log is to be opened anew, and the policy to be read anew.
-    fn reopen(&self);
-
-    /// The user wants the end at once, and the session cannot be made to end: the process is to exit.
-    fn end_now(&self);
-}
+/// The exit code of a daemon that ends in the midst of its session.
+const CUT_OFF: i32 = 1;
 
 /// The end of a mount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,55 +53,61 @@ pub fn catch_signals() -> io::Result<Signals> {
     Ok(signals)
 }
 
-/// Serves a mount until it is unmounted, and leaves no mount behind.
-///
-/// The first SIGINT or SIGTERM unmounts (law F7). What is in use then is detached and served on; what has a foreign
-/// filesystem on it or in it is left as it is. The next such signal tries again and then cuts the connection.
-///
-/// # Errors
-/// Threads cannot be had, the mount does not answer, or the connection failed.
-pub fn serve(
-    connection: Connection,
-    attached: Attached,
-    mut signals: Signals,
-    hooks: &dyn Hooks,
-) -> io::Result<Ended> {
-    let life = Life {
-        attached,
-        hooks,
-        unmounted: AtomicBool::new(false),
-        aborted: AtomicBool::new(false),
-    };
-    let handle = signals.handle();
-    thread::scope(|scope| {
-        let watcher = thread::Builder::new().name("signals".to_owned());
-        let watcher = watcher.spawn_scoped(scope, || life.watch(&mut signals))?;
-        let mut ready = Ok(());
-        let result = connection.run(|answers| ready = life.start(answers));
-        let ended = life.end(result);
-        handle.close();
-        let panicked = |_panic| io::Error::other("a thread of the session panicked");
-        watcher.join().map_err(panicked)?;
-        ready.and(ended)
-    })
-}
-
-/// State that the threads around a session share.
-struct Life<'h> {
-    attached: Attached,
-    hooks: &'h dyn Hooks,
+/// The mount of this process, with all that takes part in serving it.
+pub(super) struct Session {
+    pub(super) attached: Attached,
+    pub(super) coherence: Arc<Coherence>,
+    pub(super) auditor: Arc<Auditor>,
+    pub(super) reloader: Option<Reloader>,
+    pub(super) manager: Manager,
+    /// The message of a mount that answers.
+    pub(super) shown: String,
     /// We unmounted.
-    unmounted: AtomicBool,
+    pub(super) unmounted: AtomicBool,
     /// We cut the connection.
-    aborted: AtomicBool,
+    pub(super) aborted: AtomicBool,
 }
 
-impl Life<'_> {
+impl Session {
+    /// Serves the mount until it is unmounted, and leaves no mount behind. Once it answers, the process that waits for this `daemon`
+    /// is told, and the service manager.
+    ///
+    /// The first SIGINT or SIGTERM unmounts (law F7). What is in use then is detached and served on; what has a foreign
+    /// filesystem on it or in it is left as it is. The next such signal tries again and then cuts the connection.
+    ///
+    /// # Errors
+    /// Threads cannot be had, the mount does not answer or nobody waits for it any more, or the connection failed.
+    pub(super) fn serve(
+        self,
+        connection: Connection,
+        daemon: Option<Daemon>,
+        mut signals: Signals,
+    ) -> io::Result<Ended> {
+        let handle = signals.handle();
+        thread::scope(|scope| {
+            let watcher = thread::Builder::new().name("signals".to_owned());
+            let watcher = watcher.spawn_scoped(scope, || self.watch(&mut signals))?;
+            let mut ready = Ok(());
+            let result = connection.run(|answers| ready = self.start(answers, daemon));
+            let ended = self.end(result);
+            handle.close();
+            let panicked = |_panic| io::Error::other("a thread of the session panicked");
+            watcher.join().map_err(panicked)?;
+            ready.and(ended)
+        })
+    }
+
     /// Says that the mount answers. Where its root does not, or nobody wants it any more, takes it away.
-    fn start(&self, answers: io::Result<()>) -> io::Result<()> {
-        let ready = answers.and_then(|()| self.hooks.ready());
+    fn start(&self, answers: io::Result<()>, daemon: Option<Daemon>) -> io::Result<()> {
+        let ready = answers.and_then(|()| {
+            // Not earlier: whoever reads it may unmount at once. Not later: a daemon in the background closes standard error.
+            log::info!("{}", self.shown);
+            daemon.map_or(Ok(()), Daemon::ready)?;
+            self.manager.ready(&self.shown);
+            Ok(())
+        });
         if let Err(error) = &ready {
-            log::error!("{} is not ready: {error}", self.shown());
+            log::error!("{} is not ready: {error}", self.mountpoint());
             self.attached.detach().map(drop)?;
         }
         ready
@@ -120,11 +117,14 @@ impl Life<'_> {
         let mut again = false;
         for signal in signals.forever() {
             if signal == SIGHUP {
-                self.hooks.reopen();
+                self.auditor.reopen();
+                if let Some(reloader) = &self.reloader {
+                    reloader.knock();
+                }
                 continue;
             }
             if !again {
-                self.hooks.stopping();
+                self.manager.stopping();
             }
             self.stop(again);
             again = true;
@@ -133,7 +133,7 @@ impl Life<'_> {
 
     /// Acts on a signal to end; `again` if it is not the first.
     fn stop(&self, again: bool) {
-        let mount = self.shown();
+        let mount = self.mountpoint();
         let mut outcome = self.attached.unmount();
         let asked = Instant::now();
         // What holds it may be gone in a moment: our own question whether it answers, or a program that just ended.
@@ -168,7 +168,7 @@ impl Life<'_> {
     }
 
     fn cut(&self) {
-        let mount = self.shown();
+        let mount = self.mountpoint();
         let before = self.aborted.swap(true, Ordering::AcqRel);
         let aborted = if before {
             Err(io::ErrorKind::TimedOut.into())
@@ -179,13 +179,16 @@ impl Life<'_> {
             Ok(()) => log::warn!("the connection of {mount} is cut"),
             Err(error) => {
                 log::warn!("the connection of {mount} cannot be cut: {error}; ending");
-                self.hooks.end_now();
+                self.auditor.finish(self.coherence.fs.operations());
+                program_log::flush();
+                std::process::exit(CUT_OFF);
             }
         }
     }
 
     /// Clears up and says how it went.
     fn end(&self, result: io::Result<()>) -> io::Result<Ended> {
+        self.manager.stopping();
         // A notifier that somebody kept would leave callers waiting for nobody.
         if let Err(error) = self.attached.abort() {
             log::debug!("the connection was not aborted: {error}");
@@ -206,7 +209,7 @@ impl Life<'_> {
         })
     }
 
-    fn shown(&self) -> Quoted<'_> {
+    fn mountpoint(&self) -> Quoted<'_> {
         Quoted::of(&self.attached.spot.path)
     }
 }

@@ -12,15 +12,18 @@ use rustix::fs::{Mode, OFlags, fstat};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::*;
+use crate::daemon::auditor::{AuditConfig, AuditOptions, SinkKind};
+use crate::daemon::background;
 use crate::daemon::fuse_mount::mount;
 use crate::daemon::fuse_mount::tests::Place;
 use crate::fuse::samples::service;
 use crate::fuse::{NoRings, Plan, Rings, Service};
+use crate::records::LogFormat;
 
 /// An id that owns nothing.
 const NOBODY: u32 = 65534;
 
-/// Says everything on standard output.
+/// Says all messages on standard output.
 struct Talk;
 
 fn say(line: &str) {
@@ -28,23 +31,6 @@ fn say(line: &str) {
     io::stdout()
         .write_all(format!("{line}\n").as_bytes())
         .unwrap();
-}
-
-impl Hooks for Talk {
-    fn ready(&self) -> io::Result<()> {
-        say("ready");
-        if env::var_os("UNWANTED").is_some() {
-            return Err(io::ErrorKind::BrokenPipe.into());
-        }
-        Ok(())
-    }
-    fn reopen(&self) {
-        say("reopen");
-    }
-    fn end_now(&self) {
-        say("end now");
-        std::process::exit(9);
-    }
 }
 
 impl log::Log for Talk {
@@ -90,12 +76,13 @@ fn daemon() {
                     .map(|rings| rings.with_payload(4096))
                     .map_err(|_error| NoRings::Refused),
             };
+            let coherence = Arc::clone(&service.coherence);
             say(&format!(
                 "ended {:?}",
                 Connection::open(service, rings, mounted.fuse_fd).and_then(|connection| {
                     // Kept for good, which is the wrong thing to do.
                     std::mem::forget(connection.forgetting());
-                    serve(connection, mounted.attached, signals, &Talk)
+                    session(mounted.attached, coherence).serve(connection, unwanted(), signals)
                 })
             ));
         }
@@ -105,6 +92,37 @@ fn daemon() {
             error.hint.unwrap_or_default()
         )),
     }
+}
+
+/// A session whose log cannot be reopened, so that it says so when it is to be.
+fn session(attached: Attached, coherence: Arc<Coherence>) -> Session {
+    let place = tempfile::tempdir().unwrap();
+    let log = AuditConfig {
+        sink: SinkKind::File(place.path().join("log")),
+        format: LogFormat::default(),
+        limit: AuditOptions::default(),
+    };
+    let auditor = Auditor::new(&log, Vec::new()).unwrap();
+    auditor.begin().unwrap();
+    Session {
+        attached,
+        coherence,
+        auditor: Arc::new(auditor),
+        reloader: None,
+        manager: Manager::default(),
+        shown: "ready".to_owned(),
+        unmounted: AtomicBool::new(false),
+        aborted: AtomicBool::new(false),
+    }
+}
+
+/// The duty towards a process that has ended, if that is asked for.
+fn unwanted() -> Option<background::Daemon> {
+    env::var_os("UNWANTED")?;
+    let (_ended, starter) = io::pipe().unwrap();
+    let null = std::fs::File::options().write(true).open("/dev/null");
+    let null = null.unwrap().into();
+    Some(background::Daemon { null, starter })
 }
 
 /// A filesystem that cannot tell of its root: the list of open files (proc(5)) of a process that has ended.
@@ -278,7 +296,7 @@ fn unmounting_by_others_ends_the_session() {
     let Some(place) = Place::new() else { return };
     let daemon = Daemon::ready(&place);
     daemon.signal(Signal::HUP);
-    daemon.says("reopen");
+    daemon.says("cannot reopen the audit log");
     place.uncover(place.path());
     daemon.says("ended Ok(Unmounted)");
 }
@@ -300,7 +318,7 @@ fn a_mount_that_nobody_waits_for_any_more_is_taken_away() {
     let daemon = Daemon::start(&place, |command| {
         command.env("UNWANTED", "1");
     });
-    daemon.says("ended Err(Kind(BrokenPipe))");
+    daemon.says("ended Err(Os { code: 32");
     assert!(place.mounts().is_empty());
 }
 
