@@ -32,17 +32,11 @@ impl Child {
     pub fn start(name: &CStr, time: Duration, work: impl FnOnce() -> Vec<u8>) -> io::Result<Self> {
         let until = Instant::now() + time;
         let (result, mut to_parent) = io::pipe()?;
-        match sys::fork()? {
-            Forked::Child => {
-                // It must not unwind into what the parent was doing.
-                let done = catch_unwind(AssertUnwindSafe(|| {
-                    let_go(name, &[to_parent.as_raw_fd()])?;
-                    to_parent.write_all(&work())
-                }));
-                sys::exit_now(i32::from(!matches!(done, Ok(Ok(())))))
-            }
-            Forked::Parent(pid) => Ok(Self { pid, result, until }),
-        }
+        let pid = fork(move || {
+            let_go(name, &[to_parent.as_raw_fd()])?;
+            to_parent.write_all(&work())
+        })?;
+        Ok(Self { pid, result, until })
     }
 
     /// Waits for the result; `None` if there is none in time. The result of a child that died is empty.
@@ -60,6 +54,21 @@ impl Child {
         self.result.read_to_end(&mut result)?;
         retry_on_intr(|| waitpid(Some(self.pid), WaitOptions::empty()))?;
         Ok(Some(result))
+    }
+}
+
+/// Starts a child that does `work`, and ends with it.
+///
+/// # Errors
+/// `EBUSY` if this process has more than one thread; those of fork(2).
+pub(super) fn fork(work: impl FnOnce() -> io::Result<()>) -> io::Result<Pid> {
+    match sys::fork()? {
+        Forked::Parent(pid) => Ok(pid),
+        Forked::Child => {
+            // It must not unwind into what the parent was doing, nor drop what the parent owns.
+            let done = catch_unwind(AssertUnwindSafe(work));
+            sys::exit_now(i32::from(!matches!(done, Ok(Ok(())))))
+        }
     }
 }
 

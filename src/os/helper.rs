@@ -19,7 +19,6 @@ use std::fs::File;
 use std::io::{self, IoSlice, IoSliceMut, Read};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 
 use parking_lot::Mutex;
@@ -34,16 +33,16 @@ use rustix::net::{
 use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions, waitpid};
 use strum::FromRepr;
 
-use super::child::let_go;
+use super::child::{fork, let_go};
 use super::{Privilege, credentials, sandbox};
-use crate::backing::sys::{self, Forked};
+use crate::backing::sys;
 
 /// The longest answer.
 const LONGEST: usize = 4096;
 
 /// The number of helper processes.
-const HELPERS: usize = 2;
-/// The number of sockets to each.
+const COUNT: usize = 2;
+/// The number of lines to each: of sockets for one request at a time and its answer.
 const LINES: usize = 5;
 
 /// The signal that tells the helper process that the daemon died.
@@ -106,23 +105,18 @@ pub struct Errands<'a> {
     pub cutter: Option<BorrowedFd<'a>>,
 }
 
-/// Sockets to the helper processes, for one request at a time and its answer.
-#[derive(Debug, Default)]
-struct Line {
-    sockets: Vec<OwnedFd>,
-    /// The number of helper processes that are gone, whose sockets come first. Held until the request is answered.
-    turn: Mutex<usize>,
-}
-
-/// The helper processes, and the daemon's lines to them.
-#[derive(Debug, Default)]
+/// A helper process, with a socket for each line.
+#[derive(Debug)]
 struct Helper {
-    pids: Vec<Pid>,
-    lines: [Line; LINES],
+    pid: Pid,
+    sockets: Vec<OwnedFd>,
 }
 
-/// The helper process of this process, once it has one.
-static HELPER: OnceLock<Helper> = OnceLock::new();
+/// The helper processes of this process, once it has them.
+static HELPERS: OnceLock<Vec<Helper>> = OnceLock::new();
+
+/// The number of helper processes that are gone, which come first, as each line knows it. Held until a request is answered.
+static GONE: [Mutex<usize>; LINES] = [const { Mutex::new(0) }; LINES];
 
 /// Time that [`dismiss`] waits. The helper process ends at once unless an errand cannot be killed, as in a write to a
 /// broken disk.
@@ -137,19 +131,17 @@ const PATIENCE: Timespec = Timespec {
 /// # Errors
 /// Those of the system calls; the helper processes end with this one all the same.
 pub fn dismiss() -> io::Result<()> {
-    let Some(Helper { pids, lines }) = HELPER.get() else {
-        return Ok(());
-    };
-    let [Line { sockets, .. }, ..] = lines;
-    // Not the line's turn: whoever has it may wait for the helper process.
-    for socket in sockets {
+    let helpers = HELPERS.get().into_iter().flatten();
+    let first = helpers.filter_map(|helper| Some((helper.pid, helper.sockets.first()?)));
+    // Whoever waits for an answer by it is not waited for.
+    for (_, socket) in first.clone() {
         rustix::net::shutdown(socket, Shutdown::Write)?;
     }
-    for (pid, socket) in pids.iter().zip(sockets) {
+    for (pid, socket) in first {
         // An answer that is on its way is no event here, only the closed end is.
         let end = &mut [PollFd::new(socket, PollFlags::empty())];
         if poll(end, Some(&PATIENCE))? == 1 {
-            retry_on_intr(|| waitpid(Some(*pid), WaitOptions::empty()))?;
+            retry_on_intr(|| waitpid(Some(pid), WaitOptions::empty()))?;
         }
     }
     Ok(())
@@ -174,8 +166,23 @@ pub fn open(errand: Errand) -> Option<io::Result<OwnedFd>> {
 }
 
 fn ask(errand: Errand, pid: u32) -> Option<io::Result<Answer>> {
-    let line = HELPER.get()?.lines.get(errand.line())?;
-    Some(line.ask(&[&[errand as u8][..], &pid.to_le_bytes()].concat()))
+    let helpers = HELPERS.get()?.iter();
+    let request = [&[errand as u8][..], &pid.to_le_bytes()].concat();
+    let mut gone = GONE.get(errand.line())?.lock();
+    let sockets = helpers.filter_map(|helper| helper.sockets.get(errand.line()));
+    for socket in sockets.skip(*gone) {
+        let sent = retry_on_intr(|| send(socket, &request, SendFlags::NOSIGNAL));
+        let sent = sent.map_err(io::Error::from);
+        match sent.and_then(|_all| answer(socket.as_fd())) {
+            // The helper process was killed, maybe with the request unread: no errand fails so.
+            Err(error) if matches!(error.raw_os_error(), Some(libc::EPIPE | libc::ECONNRESET)) => {
+                *gone += 1;
+            }
+            answered => return Some(answered),
+        }
+    }
+    let all = "the helper processes were killed";
+    Some(Err(io::Error::new(io::ErrorKind::BrokenPipe, all)))
 }
 
 /// The policy as [`Errand::ReadPolicy`] reads it now; `None` without a helper process.
@@ -200,67 +207,30 @@ pub fn read_policy() -> Option<io::Result<Vec<u8>>> {
 /// # Errors
 /// `EBUSY` if there are threads or helper processes; one could not be started or could not give up what it is to.
 pub fn start(errands: &Errands<'_>, privilege: Privilege) -> io::Result<()> {
-    let mut helper = Helper::default();
-    for _ in 0..HELPERS {
-        let (pid, ours) = start_one(errands, privilege)?;
-        helper.pids.push(pid);
-        for (line, socket) in helper.lines.iter_mut().zip(ours) {
-            line.sockets.push(socket);
-        }
-    }
-    let set = HELPER.set(helper);
-    set.map_err(|_another| io::Error::from_raw_os_error(libc::EBUSY))
+    let helpers: io::Result<_> = (0..COUNT).map(|_| start_one(errands, privilege)).collect();
+    let set = HELPERS.set(helpers?);
+    set.map_err(|_others| io::Error::from_raw_os_error(libc::EBUSY))
 }
 
-/// Starts a helper process; returns its number and our end of each socket.
-fn start_one(errands: &Errands<'_>, privilege: Privilege) -> io::Result<(Pid, Vec<OwnedFd>)> {
-    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+/// Starts a helper process.
+fn start_one(errands: &Errands<'_>, privilege: Privilege) -> io::Result<Helper> {
+    let (mut sockets, mut theirs) = (Vec::new(), Vec::new());
     for _ in 0..LINES {
         let (family, kind) = (AddressFamily::UNIX, SocketType::SEQPACKET);
         let (end, other) = socketpair(family, kind, SocketFlags::CLOEXEC, None)?;
-        ours.push(end);
+        sockets.push(end);
         theirs.push(other);
     }
     let daemon = rustix::process::getpid();
-    let pid = match sys::fork()? {
-        Forked::Child => {
-            // It must not unwind into what the parent was doing, nor drop what the parent owns.
-            let done = catch_unwind(AssertUnwindSafe(|| {
-                live(errands, privilege, daemon, &theirs)
-            }));
-            sys::exit_now(i32::from(!matches!(done, Ok(Ok(())))))
-        }
-        Forked::Parent(pid) => pid,
-    };
+    let pid = fork(|| live(errands, privilege, daemon, &theirs))?;
     drop(theirs);
     // It says that it is there, or why not.
-    answer(ours.first().ok_or_else(garbled)?.as_fd())?;
-    Ok((pid, ours))
+    answer(sockets.first().ok_or_else(garbled)?.as_fd())?;
+    Ok(Helper { pid, sockets })
 }
 
 fn garbled() -> io::Error {
     io::Error::other("the helper process gives a malformed answer")
-}
-
-impl Line {
-    fn ask(&self, request: &[u8]) -> io::Result<Answer> {
-        let mut gone = self.turn.lock();
-        while let Some(socket) = self.sockets.get(*gone) {
-            let sent = retry_on_intr(|| send(socket, request, SendFlags::NOSIGNAL));
-            let sent = sent.map_err(io::Error::from);
-            match sent.and_then(|_all| answer(socket.as_fd())) {
-                // The helper process was killed, maybe with the request unread: no errand fails so.
-                Err(error)
-                    if matches!(error.raw_os_error(), Some(libc::EPIPE | libc::ECONNRESET)) =>
-                {
-                    *gone += 1;
-                }
-                answered => return answered,
-            }
-        }
-        let all = "the helper processes were killed";
-        Err(io::Error::new(io::ErrorKind::BrokenPipe, all))
-    }
 }
 
 /// Receives a message, and the descriptor that comes with it.
