@@ -89,7 +89,11 @@ impl Question {
     pub fn start(path: &Path) -> Self {
         let work = || {
             let answer = ask_here(path).map_err(|NoStatus { state, error }| {
-                (<&str>::from(state), error.message, error.hint)
+                (
+                    <&str>::from(state),
+                    error.message,
+                    error.hint.unwrap_or_default(),
+                )
             });
             serde_json::to_vec(&answer).unwrap_or_default()
         };
@@ -104,21 +108,17 @@ impl Question {
     /// # Errors
     /// There is no status.
     pub fn answer(self) -> Answer {
-        type Message = Result<MountStatus, (String, String, Option<String>)>;
-        let failed = |error: io::Error| NoStatus {
-            state: NoAnswer::Unknown,
-            error: CommandError::io("have another process ask", &error),
+        type Message = Result<MountStatus, (String, String, String)>;
+        let failed = |error: io::Error| {
+            let message = format!("the process that asks has failed: {}", reason(&error));
+            NoStatus::new(NoAnswer::Unknown, message, "look at the system's log")
         };
         let message = self.child.and_then(Child::result).map_err(failed)?;
         let message = message.ok_or_else(|| silent(&self.path))?;
         let message: serde_json::Result<Message> = serde_json::from_slice(&message);
         let message = message.map_err(|error| failed(error.into()))?;
-        message.map_err(|(state, message, hint)| NoStatus {
-            state: state.parse().unwrap_or(NoAnswer::Unknown),
-            error: CommandError {
-                hint,
-                ..CommandError::failure(message)
-            },
+        message.map_err(|(state, message, hint)| {
+            NoStatus::new(state.parse().unwrap_or(NoAnswer::Unknown), message, &hint)
         })
     }
 }
@@ -197,10 +197,7 @@ fn ask_here(path: &Path) -> Answer {
     let status = become_owner(&mount)
         .and_then(|()| xattr::whole(|status| xattr::get(&root, ATTRIBUTE, status)))
         .map_err(|error| refused(shown, &error))?;
-    let mut status = understood(&status).map_err(|error| NoStatus {
-        state: NoAnswer::Unknown,
-        error,
-    })?;
+    let mut status = understood(&status)?;
     status.backing_fault = backing_fault(&status, root);
     if let Some(options) = &mut status.options {
         let is_set =
@@ -240,21 +237,22 @@ fn refused(shown: Quoted<'_>, error: &io::Error) -> NoStatus {
 }
 
 /// Reads an answer, if it is of the version that is understood here.
-fn understood(answer: &[u8]) -> Result<MountStatus, CommandError> {
+fn understood(answer: &[u8]) -> Answer {
+    const HINT: &str = "use the program that mounted";
     let wrong = |error: serde_json::Error| {
-        CommandError::failure(format!(
-            "the answer of the daemon is not understood: {error}"
-        ))
+        let message = format!("the answer of the daemon is not understood: {error}");
+        NoStatus::new(NoAnswer::Unknown, message, HINT)
     };
     let head: FormatHead = serde_json::from_slice(answer).map_err(wrong)?;
     if head.format == STATUS_FORMAT {
         return serde_json::from_slice(answer).map_err(wrong);
     }
-    let error = CommandError::failure("the daemon speaks another version of this protocol");
-    Err(match head.version {
-        Some(version) => error.hint(format!("use the program that mounted: utf8fs {version}")),
-        None => error,
-    })
+    let message = "the daemon speaks another version of this protocol".to_owned();
+    let hint = head
+        .version
+        .map(|version| format!("{HINT}: utf8fs {version}"));
+    let hint = hint.as_deref().unwrap_or(HINT);
+    Err(NoStatus::new(NoAnswer::Unknown, message, hint))
 }
 
 /// Compares the mount with what the path of its backing directory leads to: the root shows its inode number.
@@ -293,17 +291,18 @@ mod tests {
 
     #[test]
     fn another_version_of_the_protocol_is_an_error_that_names_the_program() {
+        const HINT: &str = "use the program that mounted";
         let rows = [
             (
                 &br#"{"format":2,"version":"9.1"}"#[..],
-                Some("use the program that mounted: utf8fs 9.1"),
+                "use the program that mounted: utf8fs 9.1",
             ),
-            (br#"{"version":1}"#, None),
-            (b"[]", None),
+            (br#"{"version":1}"#, HINT),
+            (b"[]", HINT),
         ];
         for (answer, hint) in rows {
-            let error = understood(answer).unwrap_err();
-            assert_eq!(error.hint.as_deref(), hint);
+            let error = understood(answer).unwrap_err().error;
+            assert_eq!(error.hint.as_deref(), Some(hint));
             assert!(!error.is_usage);
         }
         assert!(understood(b"{\"form").is_err());
