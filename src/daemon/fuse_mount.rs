@@ -79,7 +79,14 @@ pub fn mount(spec: &MountSpec) -> Result<Mounted, CommandError> {
 }
 
 fn try_mount(spec: &MountSpec) -> Result<Mounted, CommandError> {
-    let target = clear_target(&spec.mountpoint)?;
+    clear(&spec.mountpoint)?;
+    let target = open_directory(&spec.mountpoint).doing("open the mount point")?;
+    let there = mounted_at(&target).doing("read the table of mounts")?;
+    if let Some(there) = there.filter(MountInfo::is_ours) {
+        let shown = Quoted(&there.source);
+        let error = CommandError::usage(format!("already mounted: {shown} is shown there"));
+        return Err(error.hint("unmount it first, by utf8fs umount"));
+    }
     let path = || path_of(&target).doing("find the path of the mount point");
     let direct = mount_direct(spec, &target)?;
     let is_unprivileged = direct.is_none();
@@ -113,30 +120,15 @@ pub fn already_mounted(path: &Path) -> io::Result<Option<(OwnedFd, MountInfo)>> 
 /// # Errors
 /// As for [`mount`], where there is a dead one.
 pub fn clear_dead(path: &Path) -> Result<bool, CommandError> {
-    match already_mounted(path) {
-        Ok(Some((root, there))) if is_dead_mount(&root, &there) => {
-            let cleared = clear_target(path);
-            cleared.map(|_target| true).map_err(|error| error.on(path))
-        }
-        _ => Ok(false),
-    }
+    clear(path).map_err(|error| error.on(path))
 }
 
-/// The directory to mount on, free of dead mounts of ours.
-fn clear_target(path: &Path) -> Result<OwnedFd, CommandError> {
-    for _ in 0..DEAD_MOUNTS {
-        let dir = open_directory(path).doing("open the mount point")?;
-        let there = mounted_at(&dir).doing("read the table of mounts")?;
-        let Some(there) = there.filter(MountInfo::is_ours) else {
-            return Ok(dir);
+fn clear(path: &Path) -> Result<bool, CommandError> {
+    for count in 0..DEAD_MOUNTS {
+        let (root, there) = match already_mounted(path) {
+            Ok(Some((root, there))) if is_dead_mount(&root, &there) => (root, there),
+            _ => return Ok(count > 0),
         };
-        if !is_dead_mount(&dir, &there) {
-            let shown = Quoted(&there.source);
-            return Err(
-                CommandError::usage(format!("already mounted: {shown} is shown there"))
-                    .hint("unmount it first, by utf8fs umount"),
-            );
-        }
         log::warn!(
             "the mount of {} at {} is dead: its daemon was killed; taking it away",
             Quoted(&there.source),
@@ -148,7 +140,7 @@ fn clear_target(path: &Path) -> Result<OwnedFd, CommandError> {
                 Quoted(&lost.mount_point)
             );
         }
-        take_out(&dir, &there.path())
+        take_out(&root, &there.path())
             .doing("take the dead mount away")
             .map_err(|error| error.hint("run as the user who mounted it, or as root"))?;
     }
