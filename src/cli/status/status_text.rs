@@ -1,7 +1,5 @@
 //! The status for people.
 
-use std::fmt::Display;
-
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -12,16 +10,12 @@ use crate::records::{GuardStatus, MountStatus, Name, PolicyStatus, RequestCounts
 
 /// Returns the lines of the status.
 pub(super) fn lines(status: &MountStatus) -> Vec<String> {
-    let head = format!("{} shown at {}", status.backing, status.mountpoint);
-    let mut lines = vec![served(
-        &head,
-        status.uptime_seconds,
-        status.pid,
-        &status.version,
-    )];
-    lines.extend(health("mount", &impairments(status)));
-    lines.extend(policy(status.policy.as_ref()));
-    lines.push(String::new());
+    let served = served(status.uptime_seconds, status.pid, &status.version);
+    let shown = format!(
+        "{} shown at {}, {served}",
+        status.backing, status.mountpoint
+    );
+    let mut lines = head_lines(shown, "mount", &impairments(status), status.policy.as_ref());
     lines.extend(requests(status));
     lines.push(String::new());
     lines.extend(columns(&state(status), &[]));
@@ -34,31 +28,53 @@ pub(super) fn lines(status: &MountStatus) -> Vec<String> {
     lines
 }
 
-/// Says for how long and by which process.
-fn served(what: &str, seconds: f64, pid: u32, version: &str) -> String {
-    let (span, version) = (span(seconds), harmless(version));
-    format!("{what}, for {span}, by process {pid}, utf8fs {version}")
-}
-
 /// Number of fields of a guard's status that are shown in its first lines, at the start of the others.
 const HEAD_FIELDS: usize = 6;
 
 /// Returns the lines of the status of a guard.
 pub(super) fn guard_lines(status: &GuardStatus) -> Vec<String> {
-    let head = format!("{} guarded", status.directory);
+    let served = served(status.uptime_seconds, status.pid, &status.version);
+    let shown = format!("{} guarded, {served}", status.directory);
+    let policy = status.policy.as_ref();
+    let mut lines = head_lines(shown, "guard", refused_policy(policy).as_slice(), policy);
     let mut fields = fields(&json!(status));
     fields.drain(..HEAD_FIELDS);
-    let mut lines = vec![served(
-        &head,
-        status.uptime_seconds,
-        status.pid,
-        &status.version,
-    )];
-    let refused = refused_policy(status.policy.as_ref());
-    lines.extend(health("guard", refused.as_slice()));
-    lines.extend(policy(status.policy.as_ref()));
-    lines.push(String::new());
     lines.extend(columns(&fields, &[]));
+    lines
+}
+
+/// Says for how long and by which process.
+fn served(seconds: f64, pid: u32, version: &str) -> String {
+    let (span, version) = (span(seconds), harmless(version));
+    format!("for {span}, by process {pid}, utf8fs {version}")
+}
+
+/// Returns the first lines: what is shown, what does not work, or that all does, which policy file is in force, and why the one that is
+/// there now is not.
+fn head_lines(
+    shown: String,
+    of: &str,
+    impairments: &[String],
+    policy: Option<&PolicyStatus>,
+) -> Vec<String> {
+    let mut lines = vec![shown];
+    if impairments.is_empty() {
+        lines.push(format!("the {of} is well"));
+    }
+    lines.extend(impairments.iter().map(|what| format!("impaired: {what}")));
+    lines.push(match policy {
+        None => "no policy file is in force".to_owned(),
+        Some(policy) => format!(
+            "policy {} in force since {}; sections: {}, reloads: {}, failed reloads: {}",
+            policy.file, policy.since, policy.sections, policy.reloads, policy.failed_reloads,
+        ),
+    });
+    if let Some(fault) = policy.and_then(|policy| policy.fault.as_ref()) {
+        lines.push(format!("  the last reload failed at {}:", fault.time));
+        let faults = fault.lines.iter();
+        lines.extend(faults.map(|fault| format!("  {}", harmless(fault))));
+    }
+    lines.push(String::new());
     lines
 }
 
@@ -67,32 +83,6 @@ fn fields(document: &Value) -> Vec<Vec<String>> {
     let fields = document.as_object().into_iter().flatten();
     let fields = fields.map(|(key, value)| vec![key.replace('_', " "), shown(value)]);
     fields.collect()
-}
-
-/// Says what does not work, or that all does.
-fn health(of: &str, impairments: &[impl Display]) -> Vec<String> {
-    if impairments.is_empty() {
-        return vec![format!("the {of} is well")];
-    }
-    let lines = impairments.iter().map(|what| format!("impaired: {what}"));
-    lines.collect()
-}
-
-/// Says which policy file is in force, and why the one that is there now is not.
-fn policy(policy: Option<&PolicyStatus>) -> Vec<String> {
-    let Some(policy) = policy else {
-        return vec!["no policy file is in force".to_owned()];
-    };
-    let mut lines = vec![format!(
-        "policy {} in force since {}; sections: {}, reloads: {}, failed reloads: {}",
-        policy.file, policy.since, policy.sections, policy.reloads, policy.failed_reloads,
-    )];
-    if let Some(fault) = &policy.fault {
-        lines.push(format!("  the last reload failed at {}:", fault.time));
-        let faults = fault.lines.iter();
-        lines.extend(faults.map(|fault| format!("  {}", harmless(fault))));
-    }
-    lines
 }
 
 /// Returns the table of requests, the most frequent first, their sum last.
