@@ -108,7 +108,11 @@ pub fn run(mut config: MountConfig) -> Result<Ended, CommandError> {
         auditor: Arc::clone(&auditor),
         reloader,
         manager,
-        shown: shown(&config),
+        shown: format!(
+            "{} is shown at {}",
+            Quoted::of(&config.checked.backing),
+            Quoted::of(&config.checked.mountpoint)
+        ),
         unmounted: AtomicBool::new(false),
         aborted: AtomicBool::new(false),
     };
@@ -248,15 +252,6 @@ fn confine_daemon(config: &mut MountConfig, mounted: &Mounted) -> io::Result<()>
         log::warn!("the sandbox is weaker with --cross-mounts: there is no root of its own");
     }
     Ok(())
-}
-
-/// The message of a mount that answers: what is mounted where.
-fn shown(config: &MountConfig) -> String {
-    format!(
-        "{} is shown at {}",
-        Quoted::of(&config.checked.backing),
-        Quoted::of(&config.checked.mountpoint)
-    )
 }
 
 /// Logs the mounts inside the backing directory, which are not entered.
