@@ -23,14 +23,14 @@ pub(crate) mod ticks;
 pub mod watch;
 pub mod xattr;
 
-pub use crate::records::Kind;
+pub use crate::records::{FileTime as Time, Kind};
 pub use dir::{Dir, change_view, private_clone, quiet_clone};
 pub(crate) use dir::{clone_mount, if_there, is_absent};
 pub use entries::{Entries, Entry};
 pub use file_handle::FileHandle;
 pub use fs_type::FsType;
 pub use lock::{Holder, LockKind, LockRange};
-pub use stat::{SetTime, Stat, Time, device_unasked, is_read_only, stat_filesystem};
+pub use stat::{SetTime, Stat, device_unasked, is_read_only, stat_filesystem};
 pub use sys::{FuseRing, RING_HEADER, clone_connection, close_backing, open_backing, page_size};
 
 /// Returns the system's text for an error, without the number.

@@ -8,7 +8,7 @@ use rustix::fs::{
 };
 
 use super::calls::counted;
-use crate::records::Kind;
+use crate::records::{FileTime as Time, Kind};
 
 /// The type bits of each kind but `Unknown`.
 const TYPE_BITS: [(Kind, u32); 7] = [
@@ -42,15 +42,6 @@ impl Kind {
         let row = TYPE_BITS.iter().find(|row| row.0 == self);
         row.map_or(0, |row| row.1)
     }
-}
-
-/// A point in time as the kernel keeps it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub struct Time {
-    /// Seconds since 1970, negative before.
-    pub secs: i64,
-    /// Nanoseconds after that second, below 1,000,000,000.
-    pub nanos: u32,
 }
 
 /// The change to one time of an inode.

@@ -7,7 +7,7 @@ use super::args::JournalArgs;
 use super::output::{Output, counted, harmless};
 use super::{CommandError, ExitCode};
 use crate::names::Quoted;
-use crate::records::{JournalEvent, JournalMark, JournalStep, StepAction, json_line};
+use crate::records::{Destination, Job, JournalEvent, Retarget, json_line};
 use crate::tree::change::join_path;
 use crate::tree::undo_journal::{Journal, JournalError, OPENING};
 
@@ -17,10 +17,10 @@ use crate::tree::undo_journal::{Journal, JournalError, OPENING};
 /// It cannot be read, is none, or was cut or altered; then what is sound before that is printed.
 pub(super) fn run(args: &JournalArgs) -> Result<ExitCode, CommandError> {
     let out = Output::stdout();
-    let mut print = |event: JournalEvent| {
+    let mut print = |event: &JournalEvent<'_>| {
         out.lines(match args.json {
-            true => Some(json_line(&event)),
-            false => text(&event),
+            true => vec![json_line(event)],
+            false => text(event),
         });
     };
     let read = Journal::view(&args.journal, &mut print);
@@ -32,7 +32,7 @@ pub(super) fn run(args: &JournalArgs) -> Result<ExitCode, CommandError> {
         .as_ref()
         .map_or("broken", |journal| journal.state().status.into());
     let status = status.into();
-    print(JournalEvent::Status { status });
+    print(&JournalEvent::Status { status });
     out.finish()?;
     read.map(|_journal| ExitCode::Ok)
         .map_err(|error| explain(&args.journal, &error))
@@ -74,76 +74,73 @@ pub(super) fn explain(journal: &Path, error: &JournalError) -> CommandError {
     }
 }
 
-/// Returns an event in words; `None` for one that nobody needs to know of.
-fn text(event: &JournalEvent) -> Option<String> {
+/// Returns the lines that say an event in words; none for one that nobody needs to know of.
+fn text(event: &JournalEvent<'_>) -> Vec<String> {
     let in_steps = |count: &u64| counted(*count, "step");
-    Some(match event {
-        JournalEvent::Journal {
-            id,
-            created,
-            root,
-            options,
-            ..
-        } => {
-            let options = match options.strip_prefix("--plan ") {
+    vec![match event {
+        JournalEvent::Journal(header) => {
+            let options = match header.options.strip_prefix("--plan ") {
                 Some(sum) => format!("--plan FILE, with the SHA-256 {}", harmless(sum)),
-                None => harmless(options).into_owned(),
+                None => harmless(&header.options).into_owned(),
             };
+            let (id, created) = (harmless(&header.id), harmless(&header.created));
+            let root = &header.root;
             format!("journal {id} of {created}\nroot: {root}\noptions: {options}")
         }
-        JournalEvent::Step(step) => step_line(step),
+        JournalEvent::Job(job) => return steps(job),
         JournalEvent::Status { status } => format!("status: {status}"),
-        JournalEvent::Mark(mark) => match mark {
-            JournalMark::Complete {
-                planning_left: 0,
-                planning_unread: 0,
-                ..
-            } => return None,
-            JournalMark::Complete {
-                planning_left,
-                planning_unread,
-                ..
-            } => {
-                let left = counted(*planning_left, "entry");
-                let unread = counted(*planning_unread, "directory");
-                format!("planning left {left}, and could not read {unread}")
-            }
-            JournalMark::Progress {
-                directories,
-                steps,
-                left,
-            } => {
-                let directories = counted(*directories, "directory");
-                format!("progress: {directories}, {}, {left} left", in_steps(steps))
-            }
-            JournalMark::Finished {
-                done, before, left, ..
-            } => {
-                let done = in_steps(done);
-                format!("finished: {done} done, {before} done before, {left} left")
-            }
-            JournalMark::Undoing => "undoing was begun".to_owned(),
-            JournalMark::Undone { done, before, left } => {
-                let done = in_steps(done);
-                format!("undone: {done} undone, {before} undone before, {left} left")
-            }
-            JournalMark::Growing => "of a guard: steps are added as names are made".to_owned(),
-            JournalMark::Linking => {
-                "the filesystem cannot refuse to replace a name: names are linked and unlinked"
-                    .to_owned()
-            }
-        },
-    })
+        JournalEvent::Complete {
+            planning_left: 0,
+            planning_unread: 0,
+            ..
+        } => return Vec::new(),
+        JournalEvent::Complete {
+            planning_left,
+            planning_unread,
+            ..
+        } => {
+            let left = counted(*planning_left, "entry");
+            let unread = counted(*planning_unread, "directory");
+            format!("planning left {left}, and could not read {unread}")
+        }
+        JournalEvent::Progress {
+            directories,
+            steps,
+            left,
+        } => {
+            let directories = counted(*directories, "directory");
+            format!("progress: {directories}, {}, {left} left", in_steps(steps))
+        }
+        JournalEvent::Finished { done, before, left } => {
+            let done = in_steps(done);
+            format!("finished: {done} done, {before} done before, {left} left")
+        }
+        JournalEvent::Undoing => "undoing was begun".to_owned(),
+        JournalEvent::Undone { done, before, left } => {
+            let done = in_steps(done);
+            format!("undone: {done} undone, {before} undone before, {left} left")
+        }
+        JournalEvent::Growing => "of a guard: steps are added as names are made".to_owned(),
+        JournalEvent::Linking => {
+            "the filesystem cannot refuse to replace a name: names are linked and unlinked"
+                .to_owned()
+        }
+    }]
 }
 
-fn step_line(step: &JournalStep) -> String {
-    let path = join_path(step.directory.iter().chain([&step.name]));
-    let path = Quoted(&path);
-    match &step.action {
-        StepAction::Retarget { target, new_target } => {
-            format!("{path}: target {target} -> {new_target}")
-        }
-        StepAction::Rename { new } => format!("{path} -> {}", Quoted(new.as_bytes())),
-        StepAction::SetAside => format!("{path} is put aside"),
-    }
+/// Returns a line for each step in a directory, in the order in which they are done: first targets, then names.
+fn steps(job: &Job) -> Vec<String> {
+    let path = |name| Quoted(&join_path(job.directory.iter().chain([name]))).to_string();
+    let links = job.links().filter(|(_, _, target)| target.is_change());
+    let links = links.map(|(_, change, Retarget { old, new })| {
+        format!("{}: target {old} -> {new}", path(&change.name))
+    });
+    let names = job.changes.iter().filter_map(|change| {
+        let path = path(&change.name);
+        Some(match change.to.as_ref()? {
+            Destination::Name(new) => format!("{path} -> {}", Quoted(new.as_bytes())),
+            Destination::Aside => format!("{path} is put aside"),
+        })
+    });
+    links.chain(names).collect()
 }

@@ -35,10 +35,7 @@ pub(super) fn run(args: &UndoArgs) -> Result<ExitCode, CommandError> {
         Journal::view(&args.journal, &mut |_| ()).map_err(wrong)?
     };
     let path = journal.header().root.clone();
-    let path = args
-        .root
-        .as_deref()
-        .unwrap_or(Path::new(OsStr::from_bytes(&path)));
+    let path = args.root.as_deref().unwrap_or(path.as_path());
     let only = args.only.as_deref().map(|only| names(only, path));
     let only = only.transpose()?;
     let root = Dir::open_root(path).map_err(|error| {

@@ -1,83 +1,22 @@
-//! The events of an undo journal, as `utf8fs journal --json` prints them.
+//! The events of an undo journal: the lines of its file, and those of `utf8fs journal --json`
+//! (docs/internals/formats.md).
 
 use std::borrow::Cow;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::backing_name::{TreePath, tree_path};
 use super::{Kind, Name};
 use crate::names::BackingName;
 
 /// An event of an undo journal.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
-pub enum JournalEvent {
+pub enum JournalEvent<'a> {
     /// The start of the journal.
-    Journal {
-        /// The version of the format.
-        version: u32,
-        /// Tells it from all other journals, in hex digits.
-        id: String,
-        /// When it was made, RFC 3339.
-        created: String,
-        /// The absolute path of the root of the tree.
-        root: Name<'static>,
-        /// The options that the tree was migrated with, for people.
-        options: String,
-    },
-    /// A step of the migration.
-    Step(JournalStep),
-    /// The status at the end of the journal.
-    Status {
-        /// The progress of the migration; `broken` if the journal was cut or altered.
-        status: Cow<'static, str>,
-    },
-    /// The planning, the migration or the undo got to a point.
-    #[serde(untagged)]
-    Mark(JournalMark),
-}
-
-/// A step: one thing that is done to one entry.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct JournalStep {
-    /// The directory of the entry.
-    #[serde(with = "tree_path")]
-    pub directory: TreePath,
-    /// Its name before the migration.
-    pub name: BackingName,
-    /// Its inode number.
-    pub inode: u64,
-    /// The kind of the entry.
-    pub kind: Kind,
-    /// The action.
-    #[serde(flatten)]
-    pub action: StepAction,
-}
-
-/// An action on an entry.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(tag = "action", rename_all = "kebab-case")]
-pub enum StepAction {
-    /// A symbolic link gets another target.
-    Retarget {
-        /// The old target.
-        target: Name<'static>,
-        /// The new target.
-        new_target: Name<'static>,
-    },
-    /// The entry gets another name in its directory.
-    Rename {
-        /// The new name.
-        new: BackingName,
-    },
-    /// The file is put into the directory of what is set aside.
-    SetAside,
-}
-
-/// A point that a migration, or undoing it, got to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(tag = "event", rename_all = "kebab-case")]
-pub enum JournalMark {
+    Journal(JournalHeader),
+    /// All changes of one directory.
+    Job(Cow<'a, Job>),
     /// The journal is whole: nothing was changed before.
     Complete {
         /// Directories with steps.
@@ -106,10 +45,6 @@ pub enum JournalMark {
         before: u64,
         /// Steps that were left.
         left: u64,
-        /// Entries that planning left.
-        planning_left: u64,
-        /// Directories that planning could not read.
-        planning_unread: u64,
     },
     /// Undoing all of it was begun.
     Undoing,
@@ -124,6 +59,122 @@ pub enum JournalMark {
     },
     /// From here on names may have been changed by linking and unlinking.
     Linking,
-    /// The journal is a guard's: from here on steps are added as names are made.
+    /// The journal is a guard's: from here on jobs are added as names are made.
     Growing,
+    /// The end of what is printed; no line of the file.
+    Status {
+        /// The progress of the migration; `broken` if the journal was cut or altered.
+        status: Cow<'a, str>,
+    },
+}
+
+/// The tree and the options of a migration.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JournalHeader {
+    /// The version of the format.
+    pub version: u32,
+    /// Tells it from all other journals, in hex digits.
+    pub id: String,
+    /// When it was made, RFC 3339.
+    pub created: String,
+    /// The absolute path of the root of the tree.
+    pub root: Name<'static>,
+    /// The options that the tree was migrated with, for people.
+    pub options: String,
+    /// The identity of the root.
+    pub inode: InodeId,
+    /// The time of the root's last change.
+    pub mtime: FileTime,
+}
+
+/// All changes of one directory. First its links get other targets, under the names of before, as those of all directories
+/// do; then names are changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Job {
+    /// The number of its line in the journal; 0 before it has one.
+    #[serde(skip)]
+    pub number: u64,
+    /// The directory.
+    #[serde(with = "tree_path")]
+    pub directory: TreePath,
+    /// The identity of the directory.
+    pub inode: InodeId,
+    /// The time of its last change.
+    pub mtime: FileTime,
+    /// The changes. A chain stands together, in its order.
+    pub changes: Vec<Change>,
+}
+
+/// The change of one entry of a directory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    /// Its name before anything is done.
+    pub name: BackingName,
+    /// Its identity: another one at that name means that others have changed it since.
+    #[serde(rename = "inode")]
+    pub id: InodeId,
+    /// The kind of the entry.
+    pub kind: Kind,
+    /// The destination; `None`: it keeps its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<Destination>,
+    /// A free name that it has until the rest of its chain is done, where names are exchanged in a ring.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub meantime: Option<BackingName>,
+    /// Does it take the name that the change before it gives up? Those of a chain stand together, in the order in which
+    /// each name is free before it is taken.
+    #[serde(
+        rename = "chained",
+        default,
+        skip_serializing_if = "std::ops::Not::not"
+    )]
+    pub is_chained: bool,
+    /// The targets of a symbolic link: the same one twice where it keeps its own, by which it is known again. Its owner, times and
+    /// attributes stay (law T6).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<Retarget>,
+    /// The file that it is set aside for, where they have to be compared again; no part of a journal.
+    #[serde(skip)]
+    pub same_as: Option<BackingName>,
+}
+
+/// The destination of an entry.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Destination {
+    /// To another name in its directory, which no entry has (law T2).
+    Name(BackingName),
+    /// Into the directory of what is set aside, in the root of the tree, from where undoing takes it back.
+    Aside,
+}
+
+/// The targets of a symbolic link.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Retarget {
+    /// The target before anything is done; empty until it was read.
+    pub old: Name<'static>,
+    /// The target that it gets.
+    pub new: Name<'static>,
+}
+
+/// The identity of an inode: its number, and its birth, which tells it from another one that has got its number since.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InodeId {
+    /// The inode number.
+    #[serde(rename = "number")]
+    pub ino: u64,
+    /// The time of its birth; `None` where it is not known, or the filesystem does not keep it.
+    #[serde(rename = "birth", skip_serializing_if = "Option::is_none")]
+    pub born: Option<FileTime>,
+}
+
+/// A point in time as the kernel keeps it.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize,
+)]
+pub struct FileTime {
+    /// Seconds since 1970, negative before.
+    pub secs: i64,
+    /// Nanoseconds after that second, below 1,000,000,000.
+    pub nanos: u32,
 }

@@ -31,7 +31,9 @@ pub use counts::{FoundCounts, RuleCounts, VerdictCounts};
 pub use finding::{Finding, Found, KindLabel};
 pub use guard_status::{GUARD_STATUS_FORMAT, GuardStatus};
 pub use guess_record::{DoubledName, GuessRecord, ReadName};
-pub use journal_event::{JournalEvent, JournalMark, JournalStep, StepAction};
+pub use journal_event::{
+    Change, Destination, FileTime, InodeId, Job, JournalEvent, JournalHeader, Retarget,
+};
 pub use json::{add_fields, json_line, push_json};
 pub use kind::Kind;
 pub use mount_status::{

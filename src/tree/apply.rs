@@ -17,8 +17,9 @@ use parking_lot::Mutex;
 
 use super::change::{Change, TreePath};
 use super::failpoints;
-use super::undo_journal::{Journal, JournalError, Mark, Place, Status, verify};
+use super::undo_journal::{Journal, JournalError, Place, Status, verify};
 use crate::backing::file;
+use crate::records::JournalEvent;
 pub(super) use aside_dir::AsideDir;
 pub(super) use executor::{Executor, Mode, Pass};
 pub use observer::{Movement, Observer, Outcome};
@@ -62,12 +63,10 @@ pub fn apply(
     let outcome = *executor.count.lock();
     if !outcome.is_stopped {
         sync_all(root)?;
-        journal.mark(Mark::Finished {
+        journal.mark(&JournalEvent::Finished {
             done: outcome.done,
             before: outcome.before,
             left: outcome.left,
-            planning_left: state.unplanned.left,
-            planning_unread: state.unplanned.unread,
         })?;
     }
     Ok(outcome)
@@ -128,7 +127,7 @@ pub(super) fn carry_out(
         if is_marked && marked.elapsed() > BETWEEN_MARKS && done < jobs.len() {
             sync_all(executor.root)?;
             let outcome = *executor.count.lock();
-            executor.journal.mark(Mark::Progress {
+            executor.journal.mark(&JournalEvent::Progress {
                 directories: u64::try_from(done).unwrap_or(0),
                 steps: outcome.done + outcome.before,
                 left: outcome.left,

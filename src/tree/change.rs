@@ -1,62 +1,12 @@
 //! Changes: one shape from the planner to the undo journal and the executor.
 
-use crate::backing::{Dir, Kind, Stat, Time, file};
+use crate::backing::{Dir, Stat, file};
 use crate::names::BackingName;
-use crate::records::PlanLine;
-pub use crate::records::{TreePath, join_path};
+pub use crate::records::{Change, Destination, InodeId, Retarget, TreePath, join_path};
+use crate::records::{Name, PlanLine};
 
 /// Longest target that symlink(2) takes.
 pub(super) const LONGEST_TARGET: usize = 4095;
-
-/// The change of one entry of a directory.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
-    /// Its name before anything is done.
-    pub name: BackingName,
-    /// Its identity: another one at that name means that others have changed it since.
-    pub id: InodeId,
-    /// The kind of the entry.
-    pub kind: Kind,
-    /// The destination; `None`: it keeps its name.
-    pub to: Option<Destination>,
-    /// A free name that it has until the rest of its chain is done, where names are exchanged in a ring.
-    pub meantime: Option<BackingName>,
-    /// Does it take the name that the change before it gives up? Those of a chain stand together, in the order in which
-    /// each name is free before it is taken.
-    pub is_chained: bool,
-    /// The targets of a symbolic link: the same one twice where it keeps its own, by which it is known again. Its owner, times and
-    /// attributes stay (law T6).
-    pub target: Option<Retarget>,
-    /// The file that it is set aside for, where they have to be compared again; no part of a journal.
-    pub same_as: Option<BackingName>,
-}
-
-/// The destination of an entry.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Destination {
-    /// To another name in its directory, which no entry has (law T2).
-    Name(BackingName),
-    /// Into the directory of what is set aside, in the root of the tree, from where undoing takes it back.
-    Aside,
-}
-
-/// The targets of a symbolic link.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Retarget {
-    /// The target before anything is done; empty until it was read.
-    pub old: Vec<u8>,
-    /// The target that it gets.
-    pub new: Vec<u8>,
-}
-
-/// The identity of an inode: its number, and its birth, which tells it from another one that has got its number since.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct InodeId {
-    /// The inode number.
-    pub ino: u64,
-    /// The time of its birth; `None` where it is not known, or the filesystem does not keep it.
-    pub born: Option<Time>,
-}
 
 impl Change {
     /// Returns the change that a line of a plan asks for; `None` if it leaves the entry as it is.
@@ -78,8 +28,8 @@ impl Change {
             meantime: None,
             is_chained: false,
             target: target.map(|new| Retarget {
-                old: line.target.clone().unwrap_or_default().into_bytes(),
-                new: new.into_bytes(),
+                old: line.target.clone().unwrap_or_default(),
+                new,
             }),
             // The planner compared them just now.
             same_as: line.same_as.clone().filter(|_| line.number > 0),
@@ -131,15 +81,15 @@ impl InodeId {
 
 impl Retarget {
     /// Is the new target another one?
-    pub(super) fn is_change(&self) -> bool {
+    pub(crate) fn is_change(&self) -> bool {
         self.old != self.new
     }
 
     /// Returns the targets in which each name is that of before or that of after, the old target first. One of them leads on
     /// while not all names are changed. Of very many only some are returned, but always the old and the new one.
-    pub(super) fn possible(&self) -> Vec<Vec<u8>> {
+    pub(super) fn possible(&self) -> Vec<Name<'static>> {
         const MOST: usize = 1 << 8;
-        let (old, new) = (names(&self.old), names(&self.new));
+        let (old, new) = (names(self.old.as_bytes()), names(self.new.as_bytes()));
         let mut targets: Vec<Vec<&[u8]>> = vec![Vec::new()];
         for (&old, &new) in old.iter().zip(&new) {
             let is_one = old == new || targets.len() >= MOST;
@@ -153,7 +103,8 @@ impl Retarget {
         if old.len() != new.len() {
             targets = vec![old];
         }
-        let mut targets: Vec<Vec<u8>> = targets.iter().map(|names| names.join(&b'/')).collect();
+        let targets = targets.iter().map(|names| names.join(&b'/').into());
+        let mut targets: Vec<Name<'static>> = targets.collect();
         if !targets.contains(&self.new) {
             targets.push(self.new.clone());
         }
@@ -177,19 +128,19 @@ fn names(target: &[u8]) -> Vec<&[u8]> {
 pub(super) fn read_target<F: std::os::fd::AsFd>(
     dir: &Dir<F>,
     name: &BackingName,
-) -> std::io::Result<Vec<u8>> {
-    file::readlink(dir.child(name)?)
+) -> std::io::Result<Name<'static>> {
+    file::readlink(dir.child(name)?).map(Name::from)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Retarget;
+    use super::{Name, Retarget};
 
     fn targets(old: &str, new: &str) -> Vec<String> {
-        let (old, new) = (old.into(), new.into());
+        let (old, new) = (Name::copy(old), Name::copy(new));
         let targets = Retarget { old, new }.possible().into_iter();
         targets
-            .map(|target| String::from_utf8(target).unwrap())
+            .map(|target| String::from_utf8(target.into_bytes()).unwrap())
             .collect()
     }
 

@@ -3,8 +3,9 @@
 use std::os::fd::OwnedFd;
 
 use super::apply::{AsideDir, Executor, Mode, Observer, Outcome, Pass, carry_out, sync_all};
-use super::undo_journal::{Journal, JournalError, Mark, Status};
+use super::undo_journal::{Journal, JournalError, Status};
 use crate::names::BackingName;
+use crate::records::JournalEvent;
 
 /// Takes back what was done by the journal in the tree below `root`, all of it or only an entry and what lies below it. Each
 /// name of `only` may be the one of before or of after the migration. What is undone already is found by looking, so that
@@ -29,7 +30,7 @@ pub fn undo(
     let threads = if state.is_growing { 1 } else { threads() };
     let was_killed = state.status == Status::Undoing;
     if only.is_none() && !was_killed {
-        journal.mark(Mark::Undoing)?;
+        journal.mark(&JournalEvent::Undoing)?;
     }
     executor.aside = AsideDir::find(root, journal);
     if let Some(aside) = &executor.aside {
@@ -54,7 +55,7 @@ pub fn undo(
     ))?;
     sync_all(root)?;
     if only.is_none() {
-        journal.mark(Mark::Undone {
+        journal.mark(&JournalEvent::Undone {
             done: outcome.done,
             before: outcome.before,
             left: outcome.left,

@@ -5,31 +5,27 @@
 //!
 //! The journal of a guard has no end: changes are added as names are made ([`Journal::open_growing`]).
 
-mod about;
-mod byte_codec;
 mod chains;
 mod frames;
 mod job;
 mod journal_builder;
 mod journal_error;
 mod journal_file;
-mod mark;
 mod renamed_dirs;
 mod skipped;
+mod state;
 #[cfg(test)]
 mod tests;
 mod verify;
 
-pub use about::Header;
 pub(crate) use job::Job;
 pub use job::Unplanned;
-pub use journal_builder::Draft;
+pub use journal_builder::{Draft, Header};
 pub use journal_error::JournalError;
 pub(crate) use journal_error::OPENING;
 pub use journal_file::Journal;
 pub(crate) use journal_file::Place;
-pub(crate) use mark::Mark;
-pub use mark::{State, Status};
 pub(crate) use skipped::is_unable;
 pub use skipped::{SkipReason, Skipped};
+pub use state::{State, Status};
 pub(crate) use verify::verify;

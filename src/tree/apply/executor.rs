@@ -140,7 +140,7 @@ impl<'e> Executor<'e> {
             Some(Some([name])) => Some(name),
             Some(Some(_) | None) => return Ok(()),
         };
-        let opened = renamed.open(self.root, &job.directory, &job.id);
+        let opened = renamed.open(self.root, &job.directory, &job.inode);
         let opened = opened.and_then(|dir| Stat::of(&dir).map(|stat| (dir, stat)));
         let (dir, before) = match opened {
             Ok(opened) => opened,

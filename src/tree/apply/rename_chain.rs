@@ -8,9 +8,10 @@ use super::executor::{Executor, Mode, OpenDir};
 use super::observer::Movement;
 use crate::backing::{Dir, Kind, Stat};
 use crate::names::BackingName;
+use crate::records::JournalEvent;
 use crate::tree::change::{Change, Destination, read_target};
 use crate::tree::failpoints;
-use crate::tree::undo_journal::{JournalError, Mark, SkipReason, is_unable};
+use crate::tree::undo_journal::{JournalError, SkipReason, is_unable};
 
 impl Executor<'_> {
     /// Makes or unmakes the renames of a directory; of a chain all or none.
@@ -300,7 +301,7 @@ impl<'c> Chain<'c> {
         let mut moved = failpoints::rename(from_dir, from, to_dir, to);
         if moved.as_ref().is_err_and(is_unable) && !is_dir {
             if !journal.state().is_linking {
-                journal.mark(Mark::Linking)?;
+                journal.mark(&JournalEvent::Linking)?;
             }
             let source = from_dir.child(from);
             let linked = source.and_then(|source| failpoints::change(|| to_dir.link(source, to)));

@@ -11,6 +11,7 @@ use super::executor::{Executor, Mode, OpenDir};
 use super::observer::{Done, Movement};
 use crate::backing::{SetTime, Stat, file, xattr};
 use crate::names::BackingName;
+use crate::records::Name;
 use crate::tree::change::{Change, Retarget, own_name, read_target};
 use crate::tree::failpoints;
 use crate::tree::undo_journal::SkipReason;
@@ -35,7 +36,7 @@ impl Executor<'_> {
     }
 
     /// Returns the target that a link is to have.
-    pub(super) fn wanted<'t>(&self, target: &'t Retarget) -> &'t [u8] {
+    pub(super) fn wanted<'t>(&self, target: &'t Retarget) -> &'t Name<'static> {
         match self.mode {
             Mode::Forward | Mode::Live => &target.new,
             Mode::Back | Mode::Preview => &target.old,
@@ -60,7 +61,7 @@ impl Executor<'_> {
         dir: &OpenDir<'_>,
         change: &Change,
         targets: &Retarget,
-        wanted: &[u8],
+        wanted: &Name<'_>,
     ) -> Result<Done, SkipReason> {
         // The name of the other link while there are two.
         let beside = own_name(&format!(
@@ -87,7 +88,7 @@ impl Executor<'_> {
             dir.see(other);
             dir.found.set(true);
         }
-        let is_done = target == wanted;
+        let is_done = target == *wanted;
         if self.mode == Mode::Preview {
             if !is_done {
                 self.report(dir, name, wanted);
@@ -105,11 +106,11 @@ impl Executor<'_> {
             return Err(SkipReason::HardLinked);
         }
         let is_original = other.as_ref().is_some_and(|other| change.id.is(other));
-        if !(wanted == targets.old && is_original) {
+        if !(*wanted == targets.old && is_original) {
             if other.is_some() {
                 dir.unlink(&beside)?;
             }
-            dir.copy(name, &stat, &beside, wanted)
+            dir.copy(name, &stat, &beside, wanted.as_bytes())
                 .inspect_err(|_| drop(dir.unlink(&beside)))?;
         }
         dir.exchange(name, &stat, &beside)?;
@@ -117,8 +118,8 @@ impl Executor<'_> {
         Ok(Done::Now)
     }
 
-    fn report(&self, dir: &OpenDir<'_>, name: &BackingName, wanted: &[u8]) {
-        let movement = Movement::Target(wanted);
+    fn report(&self, dir: &OpenDir<'_>, name: &BackingName, wanted: &Name<'_>) {
+        let movement = Movement::Target(wanted.as_bytes());
         self.observer.step(&dir.job.directory, name, movement);
     }
 }
@@ -131,7 +132,7 @@ impl OpenDir<'_> {
         change: &Change,
         targets: &Retarget,
         stat: &Stat,
-    ) -> Result<Option<Vec<u8>>, SkipReason> {
+    ) -> Result<Option<Name<'static>>, SkipReason> {
         let target = read_target(&self.dir, name)?;
         let is_ours =
             target == targets.old || !change.id.is(stat) && targets.possible().contains(&target);

@@ -7,6 +7,7 @@
 //! Undoing gives back what was there. Only where something could not be given back, links lead on.
 
 use super::executor::{Executor, LinkEnd, Mode, OpenDir};
+use crate::records::Name;
 use crate::tree::change::{Change, Retarget, read_target};
 use crate::tree::undo_journal::SkipReason;
 
@@ -32,7 +33,7 @@ impl Executor<'_> {
             targets.sort_by_key(|target| Some(target) != now.as_ref());
         }
         let mut found = targets.iter();
-        let found = found.find_map(|target| dir.dir.stat_path(target).ok());
+        let found = found.find_map(|target| dir.dir.stat_path(target.as_bytes()).ok());
         found.map(|found| LinkEnd {
             inode: (found.dev, found.ino),
             counted: None,
@@ -46,8 +47,8 @@ impl Executor<'_> {
             let Some((end, done)) = end.and_then(|end| Some((end.inode, end.counted?))) else {
                 return;
             };
-            let leads = |target: &[u8]| {
-                let found = dir.dir.stat_path(target);
+            let leads = |target: &Name<'_>| {
+                let found = dir.dir.stat_path(target.as_bytes());
                 found.is_ok_and(|found| (found.dev, found.ino) == end)
             };
             if leads(self.wanted(target)) {

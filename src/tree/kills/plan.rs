@@ -65,6 +65,7 @@ fn groups_of(dir: &Dir, place: &[BackingName], groups: &mut Vec<Group>) {
             let old = file::readlink(dir.child(entry).unwrap()).unwrap();
             if std::str::from_utf8(&old).is_err() {
                 let new = latin(&old);
+                let (old, new) = (old.into(), new.into());
                 target = Some(Retarget { old, new });
             }
         }

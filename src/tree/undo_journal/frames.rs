@@ -1,100 +1,77 @@
-//! Frames: the parts of a journal, each sealed by a checksum that covers all before it.
+//! Frames: the lines of a journal, each sealed by a checksum that covers all before it.
 
+use std::borrow::Cow;
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{BufRead, BufReader, Read};
 
 use sha2::{Digest, Sha256};
 
-use super::about::About;
-use super::job::{Job, Totals};
+use super::job::Totals;
 use super::journal_error::JournalError;
-use super::mark::{self, Mark, State};
+use super::state::State;
+use crate::records::{JournalEvent, push_json};
 
-/// The start of the file: a mark with a byte that is no ASCII, and the version.
-pub(super) const PREAMBLE: [u8; 16] = *b"\x93utf8fsJ\x01\0\0\0\0\0\0\0";
+/// The first line, before the version.
+const MAGIC: &str = "utf8fs journal ";
+
 /// The version that is written.
 pub(super) const VERSION: u32 = 1;
-/// Bytes in front of a payload.
-pub(super) const HEAD: usize = 8;
-/// Bytes of a checksum.
-pub(super) const SUM: usize = 16;
-/// The kinds of frames that are no marks.
-const HEADER: u8 = 1;
-const JOB: u8 = 2;
 
-/// The content of a frame.
-#[derive(Debug)]
-pub(super) enum Content {
-    /// The first frame: which migration it is of.
-    Header(About),
-    /// The changes of a directory.
-    Job(Job),
-    /// A point that the migration got to.
-    Mark(Mark),
+/// Bytes of a line in front of its JSON: a checksum in hex digits, and a space.
+const SUM: usize = 33;
+
+/// Returns the first line of the file.
+pub(super) fn preamble() -> Vec<u8> {
+    format!("{MAGIC}{VERSION}\n").into_bytes()
 }
 
 /// The state of sealing: how many frames there are, and the checksum of the last.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Seal {
     pub(super) number: u64,
-    sum: [u8; SUM],
-}
-
-/// The state before the first frame.
-impl Default for Seal {
-    fn default() -> Self {
-        let sum = shortened(Sha256::digest(PREAMBLE).into());
-        Self { number: 0, sum }
-    }
+    sum: [u8; 32],
 }
 
 impl Seal {
-    fn next(&mut self, head: &[u8; HEAD], payload: &[u8]) -> [u8; SUM] {
-        let hash = Sha256::new()
-            .chain_update(self.sum)
-            .chain_update(self.number.to_le_bytes())
-            .chain_update(head)
-            .chain_update(payload);
-        self.sum = shortened(hash.finalize().into());
+    /// Seals the next frame, of this JSON. Returns what stands in front of it.
+    fn next(&mut self, json: &[u8]) -> Vec<u8> {
+        let hash = Sha256::new().chain_update(self.sum).chain_update(json);
+        self.sum = hash.finalize().into();
         self.number += 1;
-        self.sum
+        let shown = self.sum.iter().take(16);
+        let shown: String = shown.map(|octet| format!("{octet:02x}")).collect();
+        format!("{shown} ").into_bytes()
     }
 
-    /// Appends the header to `out`; `None` if it is too long for a frame.
-    pub(super) fn header(&mut self, about: &About, out: &mut Vec<u8>) -> Option<()> {
-        self.frame(HEADER, &about.write()?, out)
+    /// Appends the frame of an event.
+    pub(super) fn push(&mut self, event: &JournalEvent<'_>, out: &mut Vec<u8>) {
+        let mut json = Vec::new();
+        push_json(&mut json, event);
+        self.push_json(&json, out);
     }
 
-    /// Appends the frame of a job, given by its bytes; `None` if they are too many for one.
-    pub(super) fn job(&mut self, job: &[u8], out: &mut Vec<u8>) -> Option<()> {
-        self.frame(JOB, job, out)
-    }
-
-    /// Appends the frame of a mark.
-    pub(super) fn mark(&mut self, mark: Mark, out: &mut Vec<u8>) -> Option<()> {
-        let (kind, payload) = mark::write(mark);
-        self.frame(kind, &payload, out)
-    }
-
-    fn frame(&mut self, kind: u8, payload: &[u8], out: &mut Vec<u8>) -> Option<()> {
-        let [a, b, c, d] = u32::try_from(payload.len()).ok()?.to_le_bytes();
-        let head = [a, b, c, d, kind, 0, 0, 0];
-        out.extend(head);
-        out.extend(payload);
-        out.extend(self.next(&head, payload));
-        Some(())
+    /// Appends the frame of an event's JSON.
+    pub(super) fn push_json(&mut self, json: &[u8], out: &mut Vec<u8>) {
+        out.extend(self.next(json));
+        out.extend(json);
+        out.push(b'\n');
     }
 }
 
-fn shortened(hash: [u8; 32]) -> [u8; SUM] {
-    hash.first_chunk().copied().unwrap_or_default()
+/// Reads an event. Nearly all of a journal are jobs, which are read without looking for the kind among their fields.
+fn parse(json: &[u8]) -> serde_json::Result<JournalEvent<'static>> {
+    if json.starts_with(br#"{"event":"job","#) {
+        let job = serde_json::from_slice(json)?;
+        return Ok(JournalEvent::Job(Cow::Owned(job)));
+    }
+    serde_json::from_slice(json)
 }
 
 /// A frame that is sound.
 #[derive(Debug)]
 pub(super) struct Frame {
-    pub(super) content: Content,
-    /// The offset and the length of its payload.
+    pub(super) event: JournalEvent<'static>,
+    /// The offset and the length of its JSON.
     pub(super) start: u64,
     pub(super) length: usize,
 }
@@ -103,17 +80,17 @@ pub(super) struct Frame {
 #[derive(Debug)]
 pub(super) struct Frames<'f> {
     file: BufReader<&'f File>,
-    /// Bytes behind the last frame.
-    pub(super) left: u64,
+    line: Vec<u8>,
     pub(super) seal: Seal,
     /// The offset of the next frame.
     pub(super) offset: u64,
     /// The numbers of all jobs so far.
     pub(super) totals: Totals,
-    /// The state by the marks so far. Once it is complete, a mark that the file is too short for was being written when the
-    /// machine or its disk failed; once it is growing, so was a job.
+    /// The state by the events so far.
     pub(super) state: State,
-    payload: Vec<u8>,
+    /// Ends the file in a frame that was being written when the machine or its disk failed? Once the journal is complete, one
+    /// without an end is taken for that.
+    pub(super) is_torn: bool,
 }
 
 impl<'f> Frames<'f> {
@@ -122,30 +99,26 @@ impl<'f> Frames<'f> {
     /// # Errors
     /// [`JournalError::NotAJournal`], [`JournalError::Version`], [`JournalError::Io`].
     pub(super) fn new(file: &'f File) -> Result<Self, JournalError> {
-        let io = JournalError::io("read the journal");
-        let size = file.metadata().map_err(&io)?.len();
         let mut file = BufReader::with_capacity(1 << 20, file);
-        let mut preamble = Vec::new();
-        let read = file.by_ref().take(16).read_to_end(&mut preamble);
-        read.map_err(io)?;
-        if preamble != PREAMBLE {
-            let (mark, _version) = PREAMBLE.split_at(8);
-            let version = preamble.strip_prefix(mark).and_then(<[u8]>::first_chunk);
-            // What stands behind the version is not used by this one.
-            return Err(match version.copied().map(u32::from_le_bytes) {
-                Some(version) if version != VERSION => JournalError::Version(version),
-                _ => JournalError::NotAJournal,
-            });
+        let mut line = Vec::new();
+        let read = file.by_ref().take(64).read_until(b'\n', &mut line);
+        read.map_err(JournalError::io("read the journal"))?;
+        let text = str::from_utf8(&line).ok();
+        let version = text.and_then(|text| text.strip_prefix(MAGIC)?.strip_suffix('\n'));
+        match version.and_then(|version| version.parse().ok()) {
+            Some(VERSION) if line == preamble() => {}
+            Some(version) if version != VERSION => return Err(JournalError::Version(version)),
+            Some(_) | None => return Err(JournalError::NotAJournal),
         }
-        let offset = 16;
+        let offset = u64::try_from(line.len()).unwrap_or(u64::MAX);
         Ok(Self {
             file,
-            left: size.saturating_sub(offset),
+            line,
             seal: Seal::default(),
             offset,
             totals: Totals::default(),
             state: State::default(),
-            payload: Vec::new(),
+            is_torn: false,
         })
     }
 
@@ -163,80 +136,63 @@ impl<'f> Frames<'f> {
     /// # Errors
     /// [`JournalError::Broken`], [`JournalError::Io`].
     pub(super) fn next(&mut self) -> Result<Option<Frame>, JournalError> {
-        let state = self.state;
-        let whole = |payload: u32| 24 + u64::from(payload);
-        let least = if state.is_growing { 0 } else { mark::LENGTH };
-        if self.left == 0 || state.is_complete && self.left < whole(least) {
+        self.line.clear();
+        let read = self.file.read_until(b'\n', &mut self.line);
+        let size = read.map_err(JournalError::io("read the journal"))?;
+        if size == 0 {
             return Ok(None);
         }
-        if self.left < whole(0) {
-            return self.broken("it is cut");
+        if self.line.pop_if(|octet| *octet == b'\n').is_none() {
+            if !self.state.is_complete {
+                return self.broken("it is cut");
+            }
+            self.is_torn = true;
+            return Ok(None);
         }
-        let mut head = [0; HEAD];
-        self.file
-            .read_exact(&mut head)
-            .map_err(JournalError::io("read the journal"))?;
-        let [a, b, c, d, kind, zeroes @ ..] = head;
-        let size = u32::from_le_bytes([a, b, c, d]);
-        let is_mark = !matches!(kind, HEADER | JOB);
-        if zeroes != [0; 3] {
-            return self.broken("it is of an unknown kind");
-        }
-        if is_mark && size != mark::LENGTH {
-            return self.broken("its length is wrong");
-        }
-        if self.left < whole(size) {
-            return match state.is_growing {
-                true => Ok(None),
-                false => self.broken("it is cut"),
-            };
-        }
-        let is_late_job = kind == JOB && state.is_growing;
-        if state.is_complete != (is_mark && kind != mark::COMPLETE || is_late_job)
-            || (kind == HEADER) != (self.seal.number == 0)
-        {
-            return self.broken("it does not belong there");
-        }
-        let length = usize::try_from(size).or_else(|_| self.broken("it is too long"))?;
-        self.payload.resize(length, 0);
-        let mut sum = [0; SUM];
-        let mut read = self.file.read_exact(&mut self.payload);
-        read = read.and_then(|()| self.file.read_exact(&mut sum));
-        read.map_err(JournalError::io("read the journal"))?;
         let mut seal = self.seal.clone();
-        if seal.next(&head, &self.payload) != sum {
+        let (sum, json) = self.line.split_at_checked(SUM).unwrap_or_default();
+        if seal.next(json) != sum {
             return self.broken("its checksum is wrong");
         }
-        let content = match kind {
-            HEADER => About::read(&self.payload).map(Content::Header),
-            JOB => Job::read(self.seal.number, &self.payload).map(Content::Job),
-            kind => mark::read(kind, &self.payload).map(Content::Mark),
+        let Ok(event) = parse(json) else {
+            return self.broken("it is of an unknown kind");
         };
-        let Some(content) = content.filter(|content| self.take(content)) else {
-            return self.broken("it makes no sense");
-        };
-        let start = self.offset + 8;
+        let length = json.len();
+        let start = self.offset + u64::try_from(SUM).unwrap_or(0);
+        if !self.take(&event) {
+            return self.broken("it does not belong there");
+        }
         self.seal = seal;
-        self.offset += whole(size);
-        self.left -= whole(size);
+        self.offset += u64::try_from(size).unwrap_or(u64::MAX);
         Ok(Some(Frame {
-            content,
+            event,
             start,
             length,
         }))
     }
 
-    /// Takes in what a frame says. False if it completes other jobs than those that were met.
-    fn take(&mut self, content: &Content) -> bool {
-        match content {
-            Content::Header(_) => {}
-            Content::Job(job) => self.totals.add(job),
-            Content::Mark(mark) => {
-                self.state.take(*mark);
-                let complete = self.totals.complete(self.state.unplanned);
-                return !matches!(mark, Mark::Complete { .. }) || *mark == complete;
+    /// Takes in an event, unless it does not belong there.
+    fn take(&mut self, event: &JournalEvent<'_>) -> bool {
+        let is_complete = self.state.is_complete;
+        let belongs = match event {
+            JournalEvent::Journal(_) => self.seal.number == 0,
+            _ if self.seal.number == 0 => false,
+            JournalEvent::Job(job) => {
+                self.totals.add(job);
+                !is_complete || self.state.is_growing
             }
-        }
-        true
+            JournalEvent::Complete {
+                directories, steps, ..
+            } => !is_complete && (*directories, *steps) == (self.totals.jobs, self.totals.steps),
+            JournalEvent::Status { .. } => false,
+            JournalEvent::Progress { .. }
+            | JournalEvent::Finished { .. }
+            | JournalEvent::Undoing
+            | JournalEvent::Undone { .. }
+            | JournalEvent::Linking
+            | JournalEvent::Growing => is_complete,
+        };
+        self.state.take(event);
+        belongs
     }
 }

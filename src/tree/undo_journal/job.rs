@@ -1,28 +1,8 @@
-//! The changes of one directory, as they lie in a journal, and how many a journal has.
+//! The changes of one directory, and how many a journal has.
 
-use super::byte_codec::{Reader, Writer, kind_octet};
-use super::mark::Mark;
-use crate::backing::{Kind, Time};
-use crate::tree::change::{Change, Destination, InodeId, Retarget, TreePath};
-
-/// All changes of one directory. First its links get other targets, under the names of before, as those of all directories
-/// do; then names are changed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Job {
-    /// The number of its frame; 0 before it has one.
-    pub(crate) number: u64,
-    pub(crate) directory: TreePath,
-    pub(crate) id: InodeId,
-    pub(crate) mtime: Time,
-    /// The changes. A chain stands together, in its order.
-    pub(crate) changes: Vec<Change>,
-}
-
-const TARGET: u8 = 0x01;
-const NAME: u8 = 0x02;
-const ASIDE: u8 = 0x04;
-const MEANTIME: u8 = 0x08;
-const CHAINED: u8 = 0x80;
+pub(crate) use crate::records::Job;
+use crate::records::JournalEvent;
+use crate::tree::change::{Change, Destination, Retarget};
 
 impl Job {
     /// Returns how many steps it has.
@@ -46,95 +26,6 @@ impl Job {
             (first, chain)
         });
         chains.filter(|(_, chain)| chain.iter().all(|change| change.to.is_some()))
-    }
-
-    /// Returns its bytes; `None` if a length does not fit.
-    pub(super) fn write(&self) -> Option<Vec<u8>> {
-        let mut out = Writer::default();
-        out.u32(u32::try_from(self.directory.len()).ok()?);
-        for name in &*self.directory {
-            out.name(name)?;
-        }
-        out.id(&self.id);
-        out.time(self.mtime);
-        out.u32(u32::try_from(self.changes.len()).ok()?);
-        for change in &self.changes {
-            let bits = [
-                (change.target.is_some(), TARGET),
-                (change.new_name().is_some(), NAME),
-                (change.to == Some(Destination::Aside), ASIDE),
-                (change.meantime.is_some(), MEANTIME),
-                (change.is_chained, CHAINED),
-            ];
-            let bits = bits.into_iter().filter(|(is_set, _)| *is_set);
-            out.u8(bits.fold(0, |tag, (_, bit)| tag | bit));
-            out.u8(kind_octet(change.kind));
-            out.id(&change.id);
-            out.name(&change.name)?;
-            if let Some(target) = &change.target {
-                out.octets(&target.old)?;
-                out.octets(&target.new)?;
-            }
-            for name in change.new_name().into_iter().chain(&change.meantime) {
-                out.name(name)?;
-            }
-        }
-        Some(out.0)
-    }
-
-    /// Reads a job; `None` if the bytes are none.
-    pub(super) fn read(number: u64, octets: &[u8]) -> Option<Self> {
-        let mut octets = Reader(octets);
-        let directory = (0..octets.u32()?)
-            .map(|_| octets.name())
-            .collect::<Option<_>>()?;
-        let (id, mtime) = (octets.id()?, octets.time()?);
-        let mut changes = Vec::new();
-        for _ in 0..octets.u32()? {
-            let tag = octets.u8()?;
-            let has = |bit| tag & bit != 0;
-            let is_sound = match tag & !CHAINED {
-                TARGET => !has(CHAINED),
-                tag => matches!(tag & !TARGET, NAME | ASIDE) || tag & !TARGET == NAME | MEANTIME,
-            };
-            if !is_sound || has(CHAINED) && changes.is_empty() {
-                return None;
-            }
-            let kind = Kind::from_dirent(octets.u8()?);
-            let (id, name) = (octets.id()?, octets.name()?);
-            let mut target = None;
-            if has(TARGET) {
-                let (old, new) = (octets.octets()?.to_vec(), octets.octets()?.to_vec());
-                target = Some(Retarget { old, new });
-            }
-            let mut to = has(ASIDE).then_some(Destination::Aside);
-            if has(NAME) {
-                to = Some(Destination::Name(octets.name()?));
-            }
-            let mut meantime = None;
-            if has(MEANTIME) {
-                meantime = Some(octets.name()?);
-            }
-            let is_chained = has(CHAINED);
-            changes.push(Change {
-                name,
-                id,
-                kind,
-                to,
-                meantime,
-                is_chained,
-                target,
-                same_as: None,
-            });
-        }
-        octets.end()?;
-        Some(Self {
-            number,
-            directory,
-            id,
-            mtime,
-            changes,
-        })
     }
 }
 
@@ -165,9 +56,9 @@ impl Totals {
         self.asides += count(asides.count());
     }
 
-    /// Returns the mark that completes a journal of these jobs.
-    pub(super) fn complete(&self, unplanned: Unplanned) -> Mark {
-        Mark::Complete {
+    /// Returns the event that completes a journal of these jobs.
+    pub(super) fn complete(&self, unplanned: Unplanned) -> JournalEvent<'static> {
+        JournalEvent::Complete {
             directories: self.jobs,
             steps: self.steps,
             planning_left: unplanned.left,

@@ -1,5 +1,6 @@
 //! A journal in the making.
 
+use std::borrow::Cow;
 use std::fs::{File, Metadata};
 use std::io::{self, BufWriter, Read, Write};
 use std::os::fd::OwnedFd;
@@ -10,8 +11,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use parking_lot::Mutex;
 
-use super::about::{About, Header};
-use super::frames::{PREAMBLE, Seal};
+use super::frames::{Seal, VERSION, preamble};
 use super::job::{Totals, Unplanned};
 use super::journal_error::JournalError;
 use super::journal_file::{Journal, Place, unlock};
@@ -19,11 +19,21 @@ use super::skipped::{Skipped, is_unable};
 use super::verify::verify;
 use crate::backing::{Dir, LockKind, Stat, lock};
 use crate::names::BackingName;
+use crate::records::{JournalEvent, JournalHeader, push_json};
 use crate::tree::change::{Change, InodeId, TreePath};
 use crate::tree::failpoints;
 
 /// Bytes that are gathered before they are written.
 const BUFFER: usize = 1 << 20;
+
+/// The tree and the options of a migration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Header {
+    /// The absolute path of the root of the tree.
+    pub root: Vec<u8>,
+    /// The options, for people: such as `--from koi8-r`.
+    pub options: String,
+}
 
 /// A journal in the making. Groups may be added by several threads at a time.
 #[derive(Debug)]
@@ -33,7 +43,7 @@ pub struct Draft {
     draft: Option<PathBuf>,
     file: File,
     root: OwnedFd,
-    about: About,
+    header: JournalHeader,
     spool: Mutex<Spool>,
 }
 
@@ -88,11 +98,13 @@ impl Draft {
             groups: Vec::new(),
             totals: Totals::default(),
         };
-        let about = About {
-            header: header.clone(),
+        let header = JournalHeader {
+            version: VERSION,
             id: random().map_err(&io)?,
-            created: Timestamp::now().as_second(),
-            root: InodeId::of(&stat),
+            created: format!("{:.0}", Timestamp::now()),
+            root: header.root.clone().into(),
+            options: header.options.clone(),
+            inode: InodeId::of(&stat),
             mtime: stat.mtime,
         };
         Ok(Self {
@@ -100,7 +112,7 @@ impl Draft {
             draft: Some(draft),
             file,
             root,
-            about,
+            header,
             spool: Mutex::new(spool),
         })
     }
@@ -120,13 +132,14 @@ impl Draft {
         let Some(job) = job else {
             return Ok(skipped);
         };
-        let octets = job.write().ok_or_else(too_long)?;
+        let mut json = Vec::new();
+        push_json(&mut json, &JournalEvent::Job(Cow::Borrowed(&job)));
         let mut spool = self.spool.lock();
-        let written = spool.file.write_all(&octets);
+        let written = spool.file.write_all(&json);
         written.map_err(JournalError::io("write the journal"))?;
-        let group = Place::new(&job, spool.size, octets.len());
+        let group = Place::new(&job, spool.size, json.len());
         spool.groups.push(group);
-        spool.size += u64::try_from(octets.len()).unwrap_or(u64::MAX);
+        spool.size += u64::try_from(json.len()).unwrap_or(u64::MAX);
         spool.totals.add(&job);
         Ok(skipped)
     }
@@ -156,19 +169,17 @@ impl Draft {
         spool
             .groups
             .sort_by_key(|group| std::cmp::Reverse(group.depth));
-        let mut out = PREAMBLE.to_vec();
+        let mut out = preamble();
         let mut seal = Seal::default();
-        seal.header(&self.about, &mut out).ok_or_else(too_long)?;
+        seal.push(&JournalEvent::Journal(self.header.clone()), &mut out);
         for group in &spool.groups {
-            let job = group.read(spool.file.get_ref())?;
-            seal.job(&job, &mut out).ok_or_else(too_long)?;
+            seal.push_json(&group.read(spool.file.get_ref())?, &mut out);
             if out.len() >= BUFFER {
                 failpoints::change(|| (&self.file).write_all(&out)).map_err(&io)?;
                 out.clear();
             }
         }
-        let complete = spool.totals.complete(unplanned);
-        seal.mark(complete, &mut out).ok_or_else(too_long)?;
+        seal.push(&spool.totals.complete(unplanned), &mut out);
         failpoints::change(|| (&self.file).write_all(&out)).map_err(&io)?;
         failpoints::change(|| self.file.sync_all()).map_err(&io)?;
         self.name().map_err(|error| match error.raw_os_error() {
@@ -216,14 +227,6 @@ fn is_named(file: &File, path: &Path) -> io::Result<bool> {
     Ok(named.is_ok_and(|named| (named.dev(), named.ino()) == (is.dev(), is.ino())))
 }
 
-pub(super) fn too_long() -> JournalError {
-    let error = io::Error::from_raw_os_error(libc::EFBIG);
-    JournalError::Io {
-        what: "write the journal",
-        error,
-    }
-}
-
 fn parent(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -236,8 +239,9 @@ fn file_name(path: &Path) -> io::Result<BackingName> {
     BackingName::parse(name).map_err(|_none| io::Error::from_raw_os_error(libc::EINVAL))
 }
 
-fn random() -> io::Result<[u8; 16]> {
+/// Returns an id that no other journal has, in hex digits.
+fn random() -> io::Result<String> {
     let mut id = [0; 16];
     File::open("/dev/urandom")?.read_exact(&mut id)?;
-    Ok(id)
+    Ok(format!("{:032x}", u128::from_be_bytes(id)))
 }

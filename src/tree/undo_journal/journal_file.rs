@@ -1,24 +1,23 @@
 //! A journal that is whole: its jobs, and the marks behind them.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use jiff::Timestamp;
 use parking_lot::Mutex;
 
-use super::about::{About, Header};
-use super::frames::{Content, Frames, Seal, VERSION};
+use super::frames::{Frames, Seal};
 use super::job::{Job, Totals, Unplanned};
-use super::journal_builder::{Draft, too_long};
+use super::journal_builder::{Draft, Header};
 use super::journal_error::{JournalError, OPENING};
-use super::mark::{Mark, State, Status};
 use super::renamed_dirs::RenamedDirs;
+use super::state::{State, Status};
 use crate::backing::{LockKind, Stat, Time, lock};
-use crate::records::{JournalEvent, JournalStep, StepAction};
-use crate::tree::change::{Change, Destination, InodeId};
+use crate::records::{JournalEvent, JournalHeader};
+use crate::tree::change::InodeId;
 use crate::tree::failpoints;
 
 /// A journal that holds all of a migration.
@@ -26,7 +25,7 @@ use crate::tree::failpoints;
 pub struct Journal {
     path: PathBuf,
     file: File,
-    about: About,
+    header: JournalHeader,
     /// The places of the jobs, the deepest directories first.
     pub(crate) jobs: Vec<Place>,
     pub(crate) totals: Totals,
@@ -113,7 +112,7 @@ impl Journal {
             opened => opened?,
         };
         let stat = Stat::of(root).map_err(JournalError::io("look at the tree"))?;
-        if !journal.about.root.is(&stat) {
+        if !journal.header.inode.is(&stat) {
             return Err(JournalError::NotThisTree);
         }
         let state = journal.state();
@@ -121,7 +120,7 @@ impl Journal {
             Status::Pending if state.is_growing => Ok(journal),
             // It was being started.
             Status::Pending if journal.jobs.is_empty() => {
-                journal.mark(Mark::Growing)?;
+                journal.mark(&JournalEvent::Growing)?;
                 Ok(journal)
             }
             Status::Pending | Status::Finished => Err(JournalError::Growing),
@@ -134,7 +133,10 @@ impl Journal {
     ///
     /// # Errors
     /// As for [`Journal::open`], but for `Busy`.
-    pub fn view(path: &Path, report: &mut dyn FnMut(JournalEvent)) -> Result<Self, JournalError> {
+    pub fn view(
+        path: &Path,
+        report: &mut dyn FnMut(&JournalEvent<'_>),
+    ) -> Result<Self, JournalError> {
         let opened = File::open(path).map_err(JournalError::io(OPENING))?;
         Self::read(path, opened, report)
     }
@@ -142,36 +144,34 @@ impl Journal {
     pub(super) fn read(
         path: &Path,
         file: File,
-        report: &mut dyn FnMut(JournalEvent),
+        report: &mut dyn FnMut(&JournalEvent<'_>),
     ) -> Result<Self, JournalError> {
         let mut frames = Frames::new(&file)?;
-        let mut about = None;
+        let mut header = None;
         let (mut jobs, mut renamed_dirs) = (Vec::new(), RenamedDirs::default());
         while let Some(frame) = frames.next()? {
-            match frame.content {
-                Content::Header(header) => report(header_event(about.insert(header))),
-                Content::Job(job) => {
-                    jobs.push(Place::new(&job, frame.start, frame.length));
-                    renamed_dirs.add(&job);
-                    step_events(&job, report);
-                }
-                Content::Mark(mark) => report(JournalEvent::Mark(mark)),
+            report(&frame.event);
+            if let JournalEvent::Job(job) = &frame.event {
+                jobs.push(Place::new(job, frame.start, frame.length));
+                renamed_dirs.add(job);
+            } else if let JournalEvent::Journal(first) = frame.event {
+                header = Some(first);
             }
         }
-        let Some(about) = about.filter(|_| frames.state.is_complete) else {
+        let Some(header) = header.filter(|_| frames.state.is_complete) else {
             return frames.broken("it is missing");
         };
         let totals = frames.totals;
         let tail = Tail {
             seal: frames.seal,
             end: frames.offset,
-            is_torn: frames.left > 0,
+            is_torn: frames.is_torn,
             state: frames.state,
         };
         Ok(Self {
             path: path.into(),
             file,
-            about,
+            header,
             jobs,
             totals,
             renamed_dirs,
@@ -187,8 +187,8 @@ impl Journal {
 
     /// Returns the tree and the options of the migration.
     #[must_use]
-    pub fn header(&self) -> &Header {
-        &self.about.header
+    pub fn header(&self) -> &JournalHeader {
+        &self.header
     }
 
     /// Returns how far the migration got.
@@ -205,13 +205,13 @@ impl Journal {
 
     /// Returns its id, which tells it from all others, in hex digits.
     #[must_use]
-    pub fn id(&self) -> String {
-        self.about.id_text()
+    pub fn id(&self) -> &str {
+        &self.header.id
     }
 
     /// Returns the root of the tree as it was found.
     pub(crate) fn root(&self) -> (InodeId, Time) {
-        (self.about.root, self.about.mtime)
+        (self.header.inode, self.header.mtime)
     }
 
     /// Reads a job.
@@ -223,13 +223,15 @@ impl Journal {
             why: "it is not what it was",
         };
         let place = self.jobs.get(index).ok_or_else(|| gone(0))?;
-        Job::read(number, &place.read(&self.file)?).ok_or_else(|| gone(place.offset))
+        let job = serde_json::from_slice(&place.read(&self.file)?);
+        let job: Job = job.map_err(|_error| gone(place.offset))?;
+        Ok(Job { number, ..job })
     }
 
-    /// Adds a mark, and brings it to the medium.
-    pub(crate) fn mark(&self, mark: Mark) -> Result<(), JournalError> {
+    /// Adds a point that the migration got to, and brings it to the medium.
+    pub(crate) fn mark(&self, mark: &JournalEvent<'_>) -> Result<(), JournalError> {
         let mut tail = self.tail.lock();
-        self.extend(&mut tail, |seal, out| seal.mark(mark, out))?;
+        self.extend(&mut tail, |seal, out| seal.push(mark, out))?;
         tail.state.take(mark);
         Ok(())
     }
@@ -240,8 +242,8 @@ impl Journal {
             return Ok(());
         }
         self.extend(&mut self.tail.lock(), |seal, out| {
-            let mut jobs = jobs.iter();
-            jobs.try_for_each(|job| seal.job(&job.write()?, out))
+            let jobs = jobs.iter().map(|job| JournalEvent::Job(Cow::Borrowed(job)));
+            jobs.for_each(|job| seal.push(&job, out));
         })
     }
 
@@ -250,11 +252,11 @@ impl Journal {
     fn extend(
         &self,
         tail: &mut Tail,
-        append: impl FnOnce(&mut Seal, &mut Vec<u8>) -> Option<()>,
+        append: impl FnOnce(&mut Seal, &mut Vec<u8>),
     ) -> Result<(), JournalError> {
         let io = JournalError::io("write the journal");
         let (mut seal, mut frames) = (tail.seal.clone(), Vec::new());
-        append(&mut seal, &mut frames).ok_or_else(too_long)?;
+        append(&mut seal, &mut frames);
         if tail.is_torn {
             failpoints::change(|| self.file.set_len(tail.end)).map_err(&io)?;
         }
@@ -278,39 +280,4 @@ impl Drop for Journal {
 pub(super) fn unlock(file: &File) {
     // Without locks there is none to let go of.
     drop(lock::flock(file, None));
-}
-
-fn header_event(about: &About) -> JournalEvent {
-    let created = Timestamp::from_second(about.created);
-    JournalEvent::Journal {
-        version: VERSION,
-        id: about.id_text(),
-        created: created.map_or_else(|_far| about.created.to_string(), |time| time.to_string()),
-        root: about.header.root.clone().into(),
-        options: about.header.options.clone(),
-    }
-}
-
-/// Reports the steps of a job in the order in which they are done: first targets, then names.
-fn step_events(job: &Job, report: &mut dyn FnMut(JournalEvent)) {
-    let mut step = |change: &Change, action| {
-        report(JournalEvent::Step(JournalStep {
-            directory: job.directory.clone(),
-            name: change.name.clone(),
-            inode: change.id.ino,
-            kind: change.kind,
-            action,
-        }));
-    };
-    for (_, change, target) in job.links().filter(|(_, _, target)| target.is_change()) {
-        let (target, new_target) = (target.old.clone().into(), target.new.clone().into());
-        step(change, StepAction::Retarget { target, new_target });
-    }
-    for change in &job.changes {
-        match change.to.clone() {
-            Some(Destination::Name(new)) => step(change, StepAction::Rename { new }),
-            Some(Destination::Aside) => step(change, StepAction::SetAside),
-            None => {}
-        }
-    }
 }

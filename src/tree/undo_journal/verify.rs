@@ -61,7 +61,7 @@ pub(crate) fn verify(
     let job = (!changes.is_empty()).then(|| Job {
         number: 0,
         directory: directory.clone(),
-        id: InodeId::of(&stat),
+        inode: InodeId::of(&stat),
         mtime: stat.mtime,
         changes,
     });
@@ -117,7 +117,7 @@ fn complete(dir: &Dir, mount: u64, change: &mut Change) -> Result<(), SkipReason
             return Err(SkipReason::HardLinked);
         }
         let read = read_target(dir, &change.name)?;
-        if !target.old.is_empty() && target.old != read {
+        if !target.old.as_bytes().is_empty() && target.old != read {
             change.to = None;
             return Err(SkipReason::Changed);
         }
