@@ -88,7 +88,7 @@ fn scanned(args: &ScanArgs, policy: Policy, sink: &Lines) -> Result<ScanDone, Co
             depth: args.shard_depth.unwrap_or(shard.depth),
             ..shard
         }),
-        sink,
+        sink: sink.reports().then_some(sink),
         reached: &reached,
         roots: Vec::new(),
     };
@@ -180,7 +180,7 @@ fn walked(scan: &mut Scan<'_>, args: &ScanArgs) -> Result<Tally, CommandError> {
         scan.roots.push(name.clone());
         scan.add_unread(&mut state, name, 0, &error);
     }
-    let mut all = state.done(scan);
+    let mut all = state.tally;
     let crossing = match args.cross_mounts {
         true => Mounts::Enter,
         false => Mounts::Stay,
@@ -191,7 +191,7 @@ fn walked(scan: &mut Scan<'_>, args: &ScanArgs) -> Result<Tally, CommandError> {
     let scan = &*scan;
     let states = walk(&roots, crossing, threads, scan).doing("walk the directories")?;
     for state in states {
-        all.merge(state.done(scan));
+        all.merge(state.tally);
     }
     Ok(all)
 }

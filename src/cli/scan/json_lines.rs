@@ -1,17 +1,14 @@
 //! The report of a scan while it goes on: JSON lines, or paths. The fields are part of the interface (law L4;
 //! docs/scanning.md).
 
-use std::io;
-
 use super::scan_done::ScanDone;
 use crate::cli::CommandError;
-use crate::cli::error::reason;
 use crate::cli::guess_report::worth_showing;
 use crate::cli::output::Output;
 use crate::codec::guess::Guesser;
 use crate::records::{
-    CharsetGuess, Directory, DirectoryReport, GuessRecord, KindTotal, ScanEntry, ScanLine,
-    ScanTotal, TOTAL_FORMAT, json_line, push_json,
+    CharsetGuess, Directory, DirectoryReport, GuessRecord, KindTotal, ScanLine, ScanTotal,
+    TOTAL_FORMAT, json_line,
 };
 use crate::tree::scan::Sink;
 
@@ -39,6 +36,11 @@ impl Lines {
         Self { report, out }
     }
 
+    /// Is anything reported of single names?
+    pub(super) fn reports(&self) -> bool {
+        self.report != Report::Nothing
+    }
+
     /// Prints the whole, in JSON; with `is_part` also what it takes to merge it with other parts.
     pub(super) fn finish(self, done: &ScanDone, is_part: bool) -> Result<(), CommandError> {
         let print = |line: &ScanLine<'_>| self.out.line(&json_line(line));
@@ -63,38 +65,15 @@ impl Lines {
     }
 }
 
-/// Appends a line of a report.
-pub(super) fn push_line(out: &mut Vec<u8>, line: &ScanLine<'_>) {
-    push_json(out, line);
-    out.push(b'\n');
-}
-
 impl Sink for Lines {
-    fn reports(&self) -> bool {
-        self.report != Report::Nothing
-    }
-
-    fn entry(&self, out: &mut Vec<u8>, entry: ScanEntry<'_>) {
-        match self.report {
-            Report::Paths if entry.offends => {
-                out.extend(entry.path.as_bytes());
-                out.push(0);
+    fn take(&self, line: &ScanLine<'_>) -> bool {
+        match (self.report, line) {
+            (Report::Json, _) => self.out.line(&json_line(line)),
+            (Report::Paths, ScanLine::Entry(entry)) if entry.offends => {
+                self.out.bytes(&[entry.path.as_bytes(), b"\0"].concat());
             }
-            Report::Json => push_line(out, &ScanLine::Entry(entry)),
-            Report::Nothing | Report::Paths => {}
+            (Report::Nothing | Report::Paths, _) => {}
         }
-    }
-
-    fn unread(&self, out: &mut Vec<u8>, path: &[u8], error: &io::Error) {
-        if self.report == Report::Json {
-            let (path, reason) = (path.into(), reason(error).into());
-            push_line(out, &ScanLine::Unread { path, reason });
-        }
-    }
-
-    fn take(&self, out: &[u8]) -> bool {
-        self.out.bytes(out);
-        self.out.flush();
         !self.out.is_over()
     }
 }

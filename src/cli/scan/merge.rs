@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::mem;
 use std::path::{Path, PathBuf};
 
-use super::json_lines::{Lines, Report, push_line};
+use super::json_lines::Lines;
 use super::scan_done::ScanDone;
 use crate::cli::CommandError;
 use crate::cli::error::cannot_be;
@@ -16,9 +16,6 @@ use crate::tree::scan::Sink;
 
 /// Longest line that is read; that of a part is some ten megabytes at most.
 const LONGEST: u64 = 1 << 28;
-
-/// Length of lines that are handed to the sink.
-const HANDED_OVER: usize = 64 * 1024;
 
 const HOW: &str = "utf8fs scan --shard I/N --json DIR >FILE makes a report of a part";
 
@@ -228,31 +225,23 @@ fn read_part(report: &Path) -> Result<ScanPart, CommandError> {
 
 /// Prints the lines of names of all reports. A directory that several parts could not read comes once.
 fn pass_on(reports: &[PathBuf], sink: &Lines) -> Result<(), CommandError> {
-    let (mut out, mut known) = (Vec::new(), HashSet::new());
-    let is_json = sink.report == Report::Json;
+    let mut known = HashSet::new();
     for report in reports {
-        let mut is_over = false;
         each_line(report, |_, text, line| {
-            match line {
-                _ if is_over => {}
-                ScanLine::Entry(entry) => sink.entry(&mut out, entry),
-                ScanLine::Unread { .. } if is_json && known.insert(text.to_vec()) => {
-                    push_line(&mut out, &line);
-                }
-                ScanLine::Unread { .. }
-                | ScanLine::LeftOut { .. }
+            let is_new = match line {
+                ScanLine::Entry(_) => true,
+                ScanLine::Unread { .. } => known.insert(text.to_vec()),
+                ScanLine::LeftOut { .. }
                 | ScanLine::Directory(_)
                 | ScanLine::Guess(_)
                 | ScanLine::Part(_)
-                | ScanLine::Total(_) => {}
-            }
-            if out.len() >= HANDED_OVER {
-                is_over = !sink.take(&out);
-                out.clear();
+                | ScanLine::Total(_) => false,
+            };
+            if is_new {
+                sink.take(&line);
             }
             Ok(())
         })?;
     }
-    sink.take(&out);
     Ok(())
 }

@@ -8,10 +8,7 @@ use super::name_list::NameList;
 use super::paths::joined;
 use super::scanner::Scan;
 use crate::codec::guess::Guesser;
-use crate::records::{Counts, Directory, Finding, Found, Sampled, ScanEntry, Tally};
-
-/// Length of reports that are handed to the sink.
-const HANDED_OVER: usize = 64 * 1024;
+use crate::records::{Counts, Directory, Finding, Found, Sampled, ScanEntry, ScanLine, Tally};
 
 impl Scan<'_> {
     /// Judges the names of a directory and adds them to the tally. `path` returns its path from the root, and is
@@ -20,7 +17,6 @@ impl Scan<'_> {
         &self,
         tally: &mut Tally,
         listing: &NameList,
-        out: &mut Vec<u8>,
         root: usize,
         path: impl Fn() -> Vec<u8>,
     ) {
@@ -66,8 +62,8 @@ impl Scan<'_> {
             for found in &found {
                 tally.add_kind(found, hash, sample);
             }
-            if self.sink.reports() {
-                self.report(&sample(), offends, out);
+            if self.sink.is_some() {
+                self.report(&entry(&sample(), offends));
             }
         }
         counts.ascii = counts.entries - counts.beyond_ascii - counts.ill_formed;
@@ -82,21 +78,15 @@ impl Scan<'_> {
         self.reached.add(&directory, || self.path(root, path()));
         tally.add(directory);
     }
+}
 
-    fn report(&self, name: &Sampled, offends: bool, out: &mut Vec<u8>) {
-        let entry = ScanEntry {
-            path: joined(name.directory.as_bytes(), name.name.as_bytes()).into(),
-            name: name.name.as_bytes().into(),
-            offends,
-            found: (&name.found).into(),
-            like: name.like.as_ref().map(|like| like.as_bytes().into()),
-        };
-        self.sink.entry(out, entry);
-        if out.len() >= HANDED_OVER {
-            if !self.sink.take(out) {
-                self.reached.end();
-            }
-            out.clear();
-        }
-    }
+/// Returns the line of an entry.
+fn entry(name: &Sampled, offends: bool) -> ScanLine<'_> {
+    ScanLine::Entry(ScanEntry {
+        path: joined(name.directory.as_bytes(), name.name.as_bytes()).into(),
+        name: name.name.as_bytes().into(),
+        offends,
+        found: (&name.found).into(),
+        like: name.like.as_ref().map(|like| like.as_bytes().into()),
+    })
 }

@@ -51,7 +51,7 @@ impl Scan<'_> {
         while let Some(open) = paths.open.pop() {
             paths.close(&open);
         }
-        paths.state.done(self)
+        paths.state.tally
     }
 }
 
@@ -91,10 +91,10 @@ impl PathList<'_, '_> {
     }
 
     fn close(&mut self, open: &Open) {
-        let State { tally, out, .. } = &mut self.state;
         if open.is_ours {
+            let tally = &mut self.state.tally;
             self.scan
-                .evaluate(tally, &open.listing, out, 0, || open.path.clone());
+                .evaluate(tally, &open.listing, 0, || open.path.clone());
         }
     }
 }

@@ -39,10 +39,8 @@ impl Visitor for Scan<'_> {
 
     fn leave(&self, state: &mut State, place: &Arc<Place>, _: &OwnedFd) {
         if state.is_ours {
-            let State {
-                tally, names, out, ..
-            } = state;
-            self.evaluate(tally, names, out, place.root(), || place.path());
+            let State { tally, names, .. } = state;
+            self.evaluate(tally, names, place.root(), || place.path());
         }
     }
 

@@ -8,7 +8,8 @@ use super::name_rules::Rules;
 use super::paths::joined;
 use super::scan_progress::Reached;
 use super::shard::Shard;
-use crate::records::{Failure, Kept, ScanEntry, Tally};
+use crate::backing::reason;
+use crate::records::{Failure, Kept, Name, ScanLine, Tally};
 
 /// A scan.
 #[derive(Debug)]
@@ -19,8 +20,8 @@ pub struct Scan<'s> {
     pub kept: Kept,
     /// The part that is looked at.
     pub shard: Shard,
-    /// The sink of findings.
-    pub sink: &'s dyn Sink,
+    /// The sink of findings; `None` if only the tally is made.
+    pub sink: Option<&'s dyn Sink>,
     /// The progress.
     pub reached: &'s Reached,
     /// The paths of the roots.
@@ -29,39 +30,19 @@ pub struct Scan<'s> {
 
 /// A sink of findings, while the scan goes on, by several threads.
 pub trait Sink: Debug + Sync {
-    /// Is anything reported at all? Else only the tally is made.
-    fn reports(&self) -> bool;
-
-    /// Appends to `out` the report of an entry with findings.
-    fn entry(&self, out: &mut Vec<u8>, entry: ScanEntry<'_>);
-
-    /// Appends to `out` the report of a directory that could not be read.
-    fn unread(&self, out: &mut Vec<u8>, path: &[u8], error: &io::Error);
-
-    /// Takes the reports that were appended. Returns `false` if nobody listens any more.
-    fn take(&self, out: &[u8]) -> bool;
+    /// Takes the line of an entry with findings, or of a directory that could not be read. Returns `false` if nobody listens any
+    /// more.
+    fn take(&self, line: &ScanLine<'_>) -> bool;
 }
 
 /// All that a thread has gathered.
 #[derive(Debug)]
 pub struct State {
-    pub(super) tally: Tally,
+    /// The tally.
+    pub tally: Tally,
     pub(super) names: NameList,
-    /// Reports that the sink has not taken yet.
-    pub(super) out: Vec<u8>,
     /// Is the directory that is being read in the part that is looked at?
     pub(super) is_ours: bool,
-}
-
-impl State {
-    /// Returns the tally, once the sink took the last of the reports.
-    #[must_use]
-    pub fn done(self, scan: &Scan<'_>) -> Tally {
-        if !self.out.is_empty() && !scan.sink.take(&self.out) {
-            scan.reached.end();
-        }
-        self.tally
-    }
 }
 
 impl Scan<'_> {
@@ -71,7 +52,6 @@ impl Scan<'_> {
         State {
             tally: Tally::new(self.kept),
             names: NameList::default(),
-            out: Vec::new(),
             is_ours: false,
         }
     }
@@ -82,9 +62,18 @@ impl Scan<'_> {
         joined(self.roots.get(root).map_or(b"", Vec::as_slice), path)
     }
 
+    pub(super) fn report(&self, line: &ScanLine<'_>) {
+        if self.sink.is_some_and(|sink| !sink.take(line)) {
+            self.reached.end();
+        }
+    }
+
     /// Adds an unreadable directory or list. `depth` is its depth below a root; 0 for what every part reads.
     pub fn add_unread(&self, state: &mut State, path: Vec<u8>, depth: usize, error: &io::Error) {
-        self.sink.unread(&mut state.out, &path, error);
+        self.report(&ScanLine::Unread {
+            path: Name::from(&path),
+            reason: reason(error).into(),
+        });
         let failure = Failure {
             path: path.into(),
             errno: error.raw_os_error().unwrap_or(libc::EIO),

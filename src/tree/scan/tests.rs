@@ -7,36 +7,28 @@ use std::sync::Mutex;
 use super::*;
 use crate::codec::Form;
 use crate::policy::{Alike, Policy, Profile};
-use crate::records::{Finding, KindLabel, ScanEntry};
+use crate::records::{Finding, KindLabel, ScanLine};
 
 /// Takes all that it is told, as lines of Rust's quoting.
 #[derive(Debug, Default)]
 struct Told(Mutex<String>);
 
 impl Sink for Told {
-    fn reports(&self) -> bool {
-        true
-    }
-
-    fn entry(&self, out: &mut Vec<u8>, entry: ScanEntry<'_>) {
-        let path = entry.path.as_bytes();
-        let found = entry.found.iter();
-        let found: Vec<String> = found
-            .map(|found| format!("{}/{}", found.finding.label(), found.kind.0))
-            .collect();
-        let mark = if entry.offends { "!" } else { "" };
-        let line = format!("{} {mark}{}\n", path.escape_ascii(), found.join(" "));
-        out.extend(line.bytes());
-    }
-
-    fn unread(&self, out: &mut Vec<u8>, path: &[u8], error: &io::Error) {
-        let line = format!("{} unread: {error}\n", path.escape_ascii());
-        out.extend(line.bytes());
-    }
-
-    fn take(&self, out: &[u8]) -> bool {
-        let text = std::str::from_utf8(out).unwrap();
-        self.0.lock().unwrap().push_str(text);
+    fn take(&self, line: &ScanLine<'_>) -> bool {
+        let line = if let ScanLine::Entry(entry) = line {
+            let path = entry.path.as_bytes();
+            let found = entry.found.iter();
+            let found: Vec<String> = found
+                .map(|found| format!("{}/{}", found.finding.label(), found.kind.0))
+                .collect();
+            let mark = if entry.offends { "!" } else { "" };
+            format!("{} {mark}{}\n", path.escape_ascii(), found.join(" "))
+        } else if let ScanLine::Unread { path, reason } = line {
+            format!("{} unread: {reason}\n", path.as_bytes().escape_ascii())
+        } else {
+            panic!("{line:?}");
+        };
+        self.0.lock().unwrap().push_str(&line);
         true
     }
 }
@@ -56,7 +48,7 @@ fn told(rules: Rules, names: &[&[u8]]) -> (String, Tally) {
         rules,
         kept: KEPT,
         shard: Shard::WHOLE,
-        sink: &sink,
+        sink: Some(&sink),
         reached: &reached,
         roots: vec![Vec::new()],
     };
@@ -233,7 +225,7 @@ fn a_list_that_breaks_off_is_judged_up_to_there() {
         rules: strict(),
         kept: KEPT,
         shard: Shard::WHOLE,
-        sink: &sink,
+        sink: Some(&sink),
         reached: &reached,
         roots: vec![Vec::new()],
     };

@@ -1,29 +1,8 @@
 //! Tallies of parts are the tally of the whole.
 
-use std::io;
-
 use proptest::prelude::*;
 use utf8fs::policy::{Alike, Profile};
-use utf8fs::records::ScanEntry;
-use utf8fs::tree::scan::{Kept, Reached, Rules, Scan, Shard, Sink, Tally};
-
-/// Is told nothing.
-#[derive(Debug)]
-struct Nobody;
-
-impl Sink for Nobody {
-    fn reports(&self) -> bool {
-        false
-    }
-
-    fn entry(&self, _out: &mut Vec<u8>, _entry: ScanEntry<'_>) {}
-
-    fn unread(&self, _out: &mut Vec<u8>, _path: &[u8], _error: &io::Error) {}
-
-    fn take(&self, _out: &[u8]) -> bool {
-        true
-    }
-}
+use utf8fs::tree::scan::{Kept, Reached, Rules, Scan, Shard, Tally};
 
 const KEPT: Kept = Kept {
     worst: 3,
@@ -38,7 +17,7 @@ fn tally(directories: &[(usize, Vec<Vec<u8>>)]) -> Tally {
         rules: Rules::new(Profile::Safe.policy(), Some(Alike::Nfc), false),
         kept: KEPT,
         shard: Shard::WHOLE,
-        sink: &Nobody,
+        sink: None,
         reached: &reached,
         roots: vec![Vec::new()],
     };
