@@ -6,6 +6,7 @@
 
 pub mod apply;
 pub mod change;
+pub mod charset_survey;
 mod content_eq;
 mod failpoints;
 #[cfg(test)]
