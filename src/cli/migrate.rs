@@ -10,7 +10,6 @@ mod edit_plan;
 mod journal_path;
 mod plan_summary;
 mod plan_text;
-mod planned_links;
 mod roots;
 mod work;
 

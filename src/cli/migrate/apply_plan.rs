@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use super::apply_journal::{failure, migrate, was_done};
 use super::arguments;
 use super::journal_path::Journals;
-use super::planned_links::PlannedLinks;
 use super::roots::{self, Root};
 use super::work::Work;
 use crate::cli::CommandError;
 use crate::cli::args::MigrateArgs;
 use crate::cli::error::cannot_be;
 use crate::names::Quoted;
+use crate::tree::plan::PlannedLinks;
 use crate::tree::plan::plan_reader::{self, PlanError};
 use crate::tree::undo_journal::{Draft, JournalError};
 
@@ -68,7 +68,7 @@ pub(super) fn run(work: &Work<'_>) -> Result<(), CommandError> {
         } else if !was_done(&Journals::usual(root)?.earlier, &options, work) {
             JournalError::refuse_read_only(&root.fd).map_err(|error| failure(root, &error))?;
             fill(None)?;
-            work.print_astray(&links.astray(root));
+            work.print_astray(&links.astray(&root.fd, root.bytes()));
         }
     }
     Ok(())

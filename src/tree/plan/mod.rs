@@ -12,6 +12,7 @@ mod name_change;
 pub mod plan_directory;
 mod plan_options;
 pub mod plan_reader;
+mod planned_links;
 pub mod planner;
 mod symlink_targets;
 
@@ -22,4 +23,5 @@ pub use directory_plan::DirectoryPlan;
 pub use entry_list::{EntryList, ListedEntry};
 pub use filter::Filter;
 pub use plan_options::{OnCollision, PlanOptions};
+pub use planned_links::PlannedLinks;
 pub use planner::PlanSink;

@@ -1,30 +1,26 @@
-//! Where the links of a plan would lead once it is done, told without doing it.
+//! The ends of the links of a plan, as they would be once it is done, told without doing it.
 
 use std::collections::HashMap;
-use std::ffi::OsStr;
-use std::fs;
-use std::io::ErrorKind;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::io::{self, ErrorKind};
+use std::os::fd::OwnedFd;
 
-use super::roots::Root;
-use crate::backing::Kind;
+use super::directory_plan::DirectoryPlan;
+use crate::backing::{Dir, Kind, Stat};
 use crate::names::BackingName;
-use crate::records::PlanLine;
-use crate::tree::change::{TreePath, join_path};
-use crate::tree::plan::DirectoryPlan;
+use crate::records::{PlanLine, TreePath, join_path};
+use crate::tree::change::read_target;
 
 /// The names and targets that a plan gives in a tree.
 #[derive(Debug, Default)]
-pub(super) struct PlannedLinks {
+pub struct PlannedLinks {
     /// The old names by the new ones, in each directory; `None` for a name that is given up.
     names: HashMap<TreePath, HashMap<BackingName, Option<BackingName>>>,
     links: Vec<PlanLine>,
 }
 
 impl PlannedLinks {
-    pub(super) fn add(&mut self, plan: &DirectoryPlan) {
+    /// Takes in the plan of a directory.
+    pub fn add(&mut self, plan: &DirectoryPlan) {
         for line in &plan.lines {
             if let Some(new) = &line.new {
                 let names = self.names.entry(line.directory.clone()).or_default();
@@ -37,26 +33,27 @@ impl PlannedLinks {
         }
     }
 
-    /// Returns the links that would lead elsewhere or nowhere, by their paths.
-    pub(super) fn astray(&self, root: &Root) -> Vec<Vec<u8>> {
-        let is_astray = |link: &&PlanLine| self.is_astray(root, link).unwrap_or(false);
+    /// Returns the links that would lead elsewhere or nowhere, by their paths. `path` is that of the root.
+    #[must_use]
+    pub fn astray(&self, root: &OwnedFd, path: &[u8]) -> Vec<Vec<u8>> {
+        let is_astray = |link: &&PlanLine| self.is_astray(root, path, link).unwrap_or(false);
         let astray = self.links.iter().filter(is_astray);
         let paths = astray.map(|link| join_path(link.directory.iter().chain([&link.old])));
         paths.collect()
     }
 
     /// Would a link that leads somewhere lead elsewhere or nowhere? `None` if its way leads over another link or out of the tree.
-    fn is_astray(&self, root: &Root, link: &PlanLine) -> Option<bool> {
-        let mut at = link.directory.to_vec();
-        let own = path(root, &at).join(OsStr::from_bytes(link.old.as_bytes()));
-        let before = fs::metadata(&own).ok()?;
+    fn is_astray(&self, root: &OwnedFd, path: &[u8], link: &PlanLine) -> Option<bool> {
+        let dir = Dir::new(Dir::new(root).descend(&link.directory).ok()?);
+        let before = dir.stat_path(link.old.as_bytes()).ok()?;
         let target = match &link.new_target {
-            Some(new) => new.as_bytes().to_vec(),
-            None => fs::read_link(own).ok()?.into_os_string().into_vec(),
+            Some(new) => new.clone(),
+            None => read_target(&dir, &link.old).ok()?,
         };
-        let mut rest = target.as_slice();
-        if target.starts_with(b"/") {
-            rest = target.strip_prefix(root.bytes())?;
+        let mut at = link.directory.to_vec();
+        let mut rest = target.as_bytes();
+        if rest.starts_with(b"/") {
+            rest = rest.strip_prefix(path)?;
             at.clear();
         }
         for part in rest.split(|&byte| byte == b'/') {
@@ -74,20 +71,22 @@ impl PlannedLinks {
                 Some(Some(old)) => at.push(old.clone()),
                 None => at.push(name),
             }
-            match fs::symlink_metadata(path(root, &at)) {
+            match stat(root, &at) {
                 Ok(found) if found.is_symlink() => return None,
                 Ok(_) => {}
                 Err(error) if error.kind() == ErrorKind::NotFound => return Some(true),
                 Err(_) => return None,
             }
         }
-        let end = fs::metadata(path(root, &at)).ok()?;
-        Some((end.dev(), end.ino()) != (before.dev(), before.ino()))
+        let end = stat(root, &at).ok()?;
+        Some((end.dev, end.ino) != (before.dev, before.ino))
     }
 }
 
-/// Returns the path of an entry, by the names that lead to it now.
-fn path(root: &Root, names: &[BackingName]) -> PathBuf {
-    let names = names.iter().map(|name| OsStr::from_bytes(name.as_bytes()));
-    root.path.iter().chain(names).collect()
+/// Returns the attributes of an entry, by the names that lead to it now.
+fn stat(root: &OwnedFd, names: &[BackingName]) -> io::Result<Stat> {
+    match names.split_last() {
+        Some((name, above)) => Dir::new(Dir::new(root).descend(above)?).stat_child(name),
+        None => Stat::of(root),
+    }
 }
