@@ -24,7 +24,7 @@ use crate::daemon::command_error::Doing;
 use crate::daemon::mount_policy::name_map;
 use crate::names::Quoted;
 use crate::policy::Policy;
-use crate::records::{Name, PART_FORMAT, PolicyFile, PolicyReport, ScanPart, ScanSource};
+use crate::records::{PolicyFile, ScanSource};
 use crate::tree::scan::{Kept, Reached, Rules, Scan, Shard, Tally};
 use crate::tree::tree_walk::{Mounts, walk};
 use json_lines::{Lines, Report};
@@ -99,28 +99,8 @@ fn scanned(args: &ScanArgs, policy: Policy, sink: &Lines) -> Result<ScanDone, Co
             None => (ScanSource::Walk, walked(&mut scan, args)?),
         })
     })?;
-    let policy = scan.rules.policy();
-    let part = ScanPart {
-        format: PART_FORMAT,
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        shard: scan.shard.number,
-        of: scan.shard.of,
-        depth: scan.shard.depth,
-        source,
-        policy: PolicyReport {
-            encoding: policy.encoding,
-            normalization: policy.form.into(),
-            forbid: policy.forbid.iter().collect(),
-            max_bytes: policy.max_bytes,
-            max_chars: policy.max_chars,
-            max_utf16: policy.max_utf16,
-            offences: scan.rules.offences().to_vec(),
-        },
-        roots: scan.roots.into_iter().map(Name::from).collect(),
-        tally,
-    };
     let has_map = args.propose_map.is_some() || args.charset_map.is_some();
-    Ok(ScanDone::new(part, has_map))
+    Ok(ScanDone::new(scan.part(source, tally), has_map))
 }
 
 /// Prints on standard error what could not be read, and returns how it ends.

@@ -11,7 +11,7 @@ use super::scan_done::ScanDone;
 use crate::cli::CommandError;
 use crate::cli::error::cannot_be;
 use crate::names::Quoted;
-use crate::records::{FormatHead, Kept, PART_FORMAT, ScanLine, ScanPart, ScanSource, Tally};
+use crate::records::{FormatHead, Kept, ScanLine, ScanPart, ScanSource, Tally};
 use crate::tree::scan::Sink;
 
 /// Longest line that is read; that of a part is some ten megabytes at most.
@@ -34,8 +34,10 @@ pub(super) fn merged(
         let mut part = read_part(report)?;
         tally.merge(mem::take(&mut part.tally));
         let name = Quoted::of(report);
-        if let Some(first) = parts.first() {
-            check_same_scan(first, &part, name)?;
+        if let Some(what) = parts.first().and_then(|first| part.difference(first)) {
+            let message = format!("{name}: {what} is another than in the part before it");
+            return Err(CommandError::usage(message)
+                .hint("parts are of one scan if all was typed alike but the I of I/N"));
         }
         let mut others = parts.iter().zip(reports).filter(|_| part.of > 1);
         if let Some((_, other)) = others.find(|(other, _)| other.shard == part.shard) {
@@ -45,7 +47,13 @@ pub(super) fn merged(
         }
         parts.push(part);
     }
-    check_complete(&parts)?;
+    let missing = ScanPart::missing(&parts).take(20);
+    let missing: Vec<String> = missing.map(|number| number.to_string()).collect();
+    if let Some(first) = parts.first().filter(|_| !missing.is_empty()) {
+        let (of, missing) = (first.of, missing.join(", "));
+        let message = format!("not all of {of} parts are there: {missing} missing");
+        return Err(CommandError::usage(message).hint("scan what is missing, and name all reports"));
+    }
     if sink.reports() {
         pass_on(reports, sink)?;
     }
@@ -57,91 +65,6 @@ pub(super) fn merged(
         whole.roots.extend(parts.flat_map(|part| part.roots));
     }
     Ok(ScanDone::new(whole, false))
-}
-
-/// Checks that a part is of the same scan as the first one. Parts that are a whole each may be of any trees.
-///
-/// # Errors
-/// What is another.
-fn check_same_scan(
-    first: &ScanPart,
-    part: &ScanPart,
-    name: Quoted<'_>,
-) -> Result<(), CommandError> {
-    let is_alone = part.of == 1;
-    let same = [
-        (first.of == part.of, "how many parts there are"),
-        (is_alone || first.depth == part.depth, "--shard-depth"),
-        (
-            first.source == part.source,
-            "whether it is of trees or of a list",
-        ),
-        (first.policy == part.policy, "by what names conform"),
-        (is_alone || first.roots == part.roots, "the directories"),
-    ];
-    let Some((_, what)) = same.iter().find(|(is_same, _)| !is_same) else {
-        return Ok(());
-    };
-    let message = format!("{name}: {what} is another than in the part before it");
-    Err(CommandError::usage(message)
-        .hint("parts are of one scan if all was typed alike but the I of I/N"))
-}
-
-/// Checks that no part is missing.
-///
-/// # Errors
-/// The numbers of those that are.
-fn check_complete(parts: &[ScanPart]) -> Result<(), CommandError> {
-    let of = parts.first().map_or(0, |first| first.of);
-    let missing: Vec<String> = (1..=of)
-        .filter(|number| parts.iter().all(|part| part.shard != *number))
-        .map(|number| number.to_string())
-        .take(20)
-        .collect();
-    if missing.is_empty() {
-        return Ok(());
-    }
-    let missing = missing.join(", ");
-    let message = format!("not all of {of} parts are there: {missing} missing");
-    Err(CommandError::usage(message).hint("scan what is missing, and name all reports"))
-}
-
-/// Checks that a line is of a part that this program can merge.
-///
-/// # Errors
-/// Why it cannot.
-fn check_origin(format: u64, version: &str) -> Result<(), String> {
-    let own = env!("CARGO_PKG_VERSION");
-    if format != PART_FORMAT {
-        return Err(format!(
-            "is of format {format}, and this version reads {PART_FORMAT}: scan that part again"
-        ));
-    }
-    if version != own {
-        return Err(format!(
-            "is of utf8fs {version:?}, and this is {own:?}: all parts have to be of one version"
-        ));
-    }
-    Ok(())
-}
-
-/// Checks that the report of a part has as many lines of names and of unread directories as its tally counts.
-///
-/// # Errors
-/// How many there are of which kind, and how many there were.
-fn check_lines(tally: &Tally, names: u64, unread: u64) -> Result<(), String> {
-    for (what, is, was) in [
-        ("names", names, tally.counts.troubled()),
-        ("what could not be read", unread, tally.all_unread().count),
-    ] {
-        if is != was {
-            let how = if is < was { "lost" } else { "doubled or added" };
-            return Err(format!(
-                "says that there are {was} lines of {what}, and there are {is}: some were {how}"
-            ));
-        }
-    }
-    Ok(())
 }
 
 fn unfit(report: &Path, line: u64, what: &str) -> CommandError {
@@ -171,7 +94,8 @@ fn each_line(
         let parsed = serde_json::from_slice(&line).map_err(|error| {
             // The line of a part of another version may have other fields.
             let head = serde_json::from_slice::<FormatHead>(&line).ok();
-            let fault = head.and_then(|head| check_origin(head.format, &head.version?).err());
+            let fault =
+                head.and_then(|head| ScanPart::check_origin(head.format, &head.version?).err());
             let fault =
                 fault.unwrap_or_else(|| format!("is none of a report of scan --json: {error}"));
             unfit(report, number, &fault)
@@ -197,7 +121,7 @@ fn read_part(report: &Path) -> Result<ScanPart, CommandError> {
                 return refused("is of a second part: a file is of one part");
             }
             ScanLine::Part(part) => {
-                check_origin(part.format, &part.version)
+                ScanPart::check_origin(part.format, &part.version)
                     .map_err(|what| unfit(report, number, &what))?;
                 if !(1..=part.of).contains(&part.shard) {
                     return refused("is of a part that there is not");
@@ -218,7 +142,7 @@ fn read_part(report: &Path) -> Result<ScanPart, CommandError> {
         let message = format!("{name} is cut off: its last line is missing");
         return Err(CommandError::usage(message).hint("scan that part again"));
     }
-    check_lines(&part.tally, names, unread)
+    part.check_lines(names, unread)
         .map_err(|what| unfit(report, number, &what).hint("scan that part again"))?;
     Ok(*part)
 }

@@ -8,6 +8,7 @@ mod ascii_names;
 mod evaluate;
 mod name_list;
 mod name_rules;
+mod parts;
 mod path_list;
 mod paths;
 mod scan_progress;
