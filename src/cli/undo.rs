@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use parking_lot::Mutex;
 use serde_json::json;
@@ -43,7 +43,7 @@ pub(super) fn run(args: &UndoArgs) -> Result<ExitCode, CommandError> {
             .hint("give the place of the tree with --root")
     })?;
     let root = root.into_fd();
-    if let Some(later) = later(&journal) {
+    if let Some(later) = journal.later() {
         let (shown, word) = (Quoted::of(&later), ShellWord::of(&later));
         let message = format!("a later migration was not undone, by the journal {shown}");
         let hint = format!("undo that first: utf8fs undo --apply {word}");
@@ -102,22 +102,6 @@ pub(super) fn run(args: &UndoArgs) -> Result<ExitCode, CommandError> {
         0 => ExitCode::Ok,
         _ => ExitCode::Failure,
     })
-}
-
-/// Returns the journal of the last migration of the same tree after this one, of those beside it that are not undone.
-fn later(journal: &Journal) -> Option<PathBuf> {
-    let path = journal.path();
-    let number = path.extension().and_then(OsStr::to_str);
-    let number = number.and_then(|number| number.parse::<u16>().ok());
-    let first = number.map_or(path.to_owned(), |_| path.with_extension(""));
-    let later = u32::from(number.unwrap_or(1)) + 1..;
-    let later = later.map(|number| first.with_added_extension(number.to_string()));
-    let later = later.map_while(|path| Journal::view(&path, &mut |_| ()).ok());
-    let is_in_the_way = |later: &Journal| {
-        later.header().root == journal.header().root && later.state().status != Status::Undone
-    };
-    let last = later.filter(is_in_the_way).last();
-    last.map(|last| last.path().to_owned())
 }
 
 /// The names of a path within the tree, which may be given from the root of the tree or of the filesystem.

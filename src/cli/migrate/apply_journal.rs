@@ -2,16 +2,17 @@
 
 use std::path::PathBuf;
 
-use super::journal_path::Journals;
 use super::roots::Root;
 use super::work::Work;
-use super::{arguments, plan_text};
+use super::{arguments, journal_path, plan_text};
 use crate::cli::CommandError;
 use crate::cli::output::print_note;
 use crate::names::{Quoted, ShellWord};
 use crate::tree::apply::apply;
 use crate::tree::tree_lock::TreeLock;
-use crate::tree::undo_journal::{Draft, Header, Journal, JournalError, State, Status, Unplanned};
+use crate::tree::undo_journal::{
+    Draft, Header, Journal, JournalError, JournalPaths, State, Status, Unplanned,
+};
 
 /// Plans each tree, and does it.
 pub(super) fn run(roots: &[Root], work: &Work<'_>) -> Result<(), CommandError> {
@@ -42,7 +43,7 @@ pub(super) fn migrate(
 ) -> Result<(), CommandError> {
     let fault = |error: JournalError| failure(root, &error);
     let _lock = TreeLock::take(&root.fd).map_err(fault)?;
-    let journals = Journals::of(root, work.args.journal.as_deref())?;
+    let journals = journal_path::find(root, work.args.journal.as_deref())?;
     let free = go_on(root, journals, &options, work)?;
     let Some(path) = free.filter(|_| !work.stop.is_asked()) else {
         return Ok(());
@@ -92,7 +93,7 @@ pub(super) fn was_done(earlier: &[PathBuf], options: &str, work: &Work<'_>) -> b
 /// Goes on with what was begun. Returns the path of a new journal; `None` if there is nothing more to plan.
 fn go_on(
     root: &Root,
-    Journals { earlier, free }: Journals,
+    JournalPaths { earlier, free }: JournalPaths,
     options: &str,
     work: &Work<'_>,
 ) -> Result<Option<PathBuf>, CommandError> {

@@ -5,10 +5,9 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use super::apply_journal::{failure, migrate, was_done};
-use super::arguments;
-use super::journal_path::Journals;
 use super::roots::{self, Root};
 use super::work::Work;
+use super::{arguments, journal_path};
 use crate::cli::CommandError;
 use crate::cli::args::MigrateArgs;
 use crate::cli::error::cannot_be;
@@ -65,7 +64,7 @@ pub(super) fn run(work: &Work<'_>) -> Result<(), CommandError> {
         };
         if args.apply {
             migrate(root, options.clone(), work, |draft| fill(Some(draft)))?;
-        } else if !was_done(&Journals::usual(root)?.earlier, &options, work) {
+        } else if !was_done(&journal_path::find_usual(root)?.earlier, &options, work) {
             JournalError::refuse_read_only(&root.fd).map_err(|error| failure(root, &error))?;
             fill(None)?;
             work.print_astray(&links.astray(&root.fd, root.bytes()));

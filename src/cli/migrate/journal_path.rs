@@ -1,84 +1,47 @@
-//! The paths of journals.
+//! The places of journals.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{io, mem};
-
-use sha2::{Digest, Sha256};
 
 use super::roots::Root;
 use crate::cli::CommandError;
 use crate::cli::error::cannot_be;
 use crate::names::Quoted;
+use crate::tree::undo_journal::JournalPaths;
 
-/// The paths of the journals of a tree.
-#[derive(Debug)]
-pub(super) struct Journals {
-    /// The journals of earlier migrations, the last one last.
-    pub(super) earlier: Vec<PathBuf>,
-    /// The path of the next one; `None` where there is but one, and it is there.
-    pub(super) free: Option<PathBuf>,
+/// Finds the journals of a tree; `journal` is the only one if it is given.
+///
+/// # Errors
+/// There is no directory for them, and none can be made.
+pub(super) fn find(root: &Root, journal: Option<&Path>) -> Result<JournalPaths, CommandError> {
+    if let Some(journal) = journal {
+        return JournalPaths::only(journal).map_err(|error| not_reached(journal, &error));
+    }
+    let directory = state_directory().ok_or_else(|| {
+        CommandError::failure("there is no place for the journal: HOME is not set")
+            .hint("give one by --journal FILE")
+    })?;
+    std::fs::create_dir_all(&directory).map_err(|error| {
+        let place = format!("{}, where journals are kept,", Quoted::of(&directory));
+        CommandError::failure(cannot_be("made", place, &error))
+            .hint("give another place by --journal FILE")
+    })?;
+    find_usual(root)
 }
 
-impl Journals {
-    /// Finds the journals of a tree; `journal` is the only one if it is given.
-    ///
-    /// # Errors
-    /// There is no directory for them, and none can be made.
-    pub(super) fn of(root: &Root, journal: Option<&Path>) -> Result<Self, CommandError> {
-        if let Some(journal) = journal {
-            let (earlier, free) = match is_there(journal)? {
-                true => (vec![journal.to_owned()], None),
-                false => (Vec::new(), Some(journal.to_owned())),
-            };
-            return Ok(Self { earlier, free });
-        }
-        let directory = state_directory().ok_or_else(|| {
-            CommandError::failure("there is no place for the journal: HOME is not set")
-                .hint("give one by --journal FILE")
-        })?;
-        std::fs::create_dir_all(&directory).map_err(|error| {
-            let place = format!("{}, where journals are kept,", Quoted::of(&directory));
-            CommandError::failure(cannot_be("made", place, &error))
-                .hint("give another place by --journal FILE")
-        })?;
-        Self::within(&directory, root)
-    }
-
-    /// Finds the journals of a tree in the usual place, and makes nothing.
-    ///
-    /// # Errors
-    /// They cannot be reached.
-    pub(super) fn usual(root: &Root) -> Result<Self, CommandError> {
-        Self::within(&state_directory().unwrap_or_default(), root)
-    }
-
-    fn within(directory: &Path, root: &Root) -> Result<Self, CommandError> {
-        let first = directory.join(name_of(root));
-        let (mut earlier, mut free) = (Vec::new(), first.clone());
-        for number in 2.. {
-            if !is_there(&free)? {
-                break;
-            }
-            let next = first.with_added_extension(number.to_string());
-            earlier.push(mem::replace(&mut free, next));
-        }
-        let free = Some(free);
-        Ok(Self { earlier, free })
-    }
+/// Finds the journals of a tree in the usual place, and makes nothing.
+///
+/// # Errors
+/// They cannot be reached.
+pub(super) fn find_usual(root: &Root) -> Result<JournalPaths, CommandError> {
+    let directory = state_directory().unwrap_or_default();
+    let found = JournalPaths::within(&directory, &root.path);
+    found.map_err(|error| not_reached(&directory, &error))
 }
 
-/// Is there something at that path?
-fn is_there(path: &Path) -> Result<bool, CommandError> {
-    match std::fs::symlink_metadata(path) {
-        Ok(_) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => {
-            let journal = format!("the journal {}", Quoted::of(path));
-            Err(CommandError::failure(cannot_be("reached", journal, &error)))
-        }
-    }
+fn not_reached(journal: &Path, error: &io::Error) -> CommandError {
+    let journal = format!("the journal {}", Quoted::of(journal));
+    CommandError::failure(cannot_be("reached", journal, error))
 }
 
 fn state_directory() -> Option<PathBuf> {
@@ -92,17 +55,4 @@ fn state_directory() -> Option<PathBuf> {
     let state = absolute("XDG_STATE_HOME");
     let state = state.or_else(|| Some(absolute("HOME")?.join(".local/state")));
     Some(state?.join("utf8fs"))
-}
-
-/// Returns the last name of the tree's path, as far as it is harmless, and a hash of all of it.
-fn name_of(root: &Root) -> PathBuf {
-    let digest = Sha256::digest(root.bytes());
-    let hash = digest.iter().take(6).map(|octet| format!("{octet:02x}"));
-    let hash: String = hash.collect();
-    let name = root.path.file_name();
-    let name = name.map_or(b"root".as_slice(), OsStr::as_bytes);
-    let is_harmless = |octet: &u8| octet.is_ascii_alphanumeric() || matches!(octet, b'-' | b'_');
-    let name: Vec<u8> = name.iter().copied().filter(is_harmless).take(40).collect();
-    let name = String::from_utf8(name).unwrap_or_default();
-    format!("{name}-{hash}.journal").into()
 }

@@ -1,0 +1,104 @@
+//! The paths of the journals of a tree, which stand beside each other: `FILE`, `FILE.2`, `FILE.3`, ...
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use super::journal_file::Journal;
+use super::state::Status;
+
+/// The paths of the journals of a tree.
+#[derive(Debug)]
+pub struct JournalPaths {
+    /// The journals of earlier migrations, the last one last.
+    pub earlier: Vec<PathBuf>,
+    /// The path of the next one; `None` where there is but one, and it is there.
+    pub free: Option<PathBuf>,
+}
+
+impl JournalPaths {
+    /// Takes the only path that a journal may have.
+    ///
+    /// # Errors
+    /// It cannot be reached.
+    pub fn only(journal: &Path) -> io::Result<Self> {
+        let journal = journal.to_owned();
+        Ok(match is_there(&journal)? {
+            true => Self {
+                earlier: vec![journal],
+                free: None,
+            },
+            false => Self {
+                earlier: Vec::new(),
+                free: Some(journal),
+            },
+        })
+    }
+
+    /// Finds the journals in a directory of the tree with that path.
+    ///
+    /// # Errors
+    /// They cannot be reached.
+    pub fn within(directory: &Path, root: &Path) -> io::Result<Self> {
+        let first = directory.join(name_of(root));
+        let (mut earlier, mut free) = (Vec::new(), first.clone());
+        for number in 2.. {
+            if !is_there(&free)? {
+                break;
+            }
+            earlier.push(std::mem::replace(&mut free, numbered(&first, number)));
+        }
+        let free = Some(free);
+        Ok(Self { earlier, free })
+    }
+}
+
+impl Journal {
+    /// Returns the path of the journal of the last migration of the same tree after this one, of those beside it that are not
+    /// undone.
+    #[must_use]
+    pub fn later(&self) -> Option<PathBuf> {
+        let path = self.path();
+        let number = path.extension().and_then(OsStr::to_str);
+        let number = number.and_then(|number| number.parse::<u16>().ok());
+        let first = number.map_or(path.to_owned(), |_| path.with_extension(""));
+        let later = u32::from(number.unwrap_or(1)) + 1..;
+        let later = later.map(|number| numbered(&first, number));
+        let later = later.map_while(|path| Self::view(&path, &mut |_| ()).ok());
+        let is_in_the_way = |later: &Self| {
+            later.header().root == self.header().root && later.state().status != Status::Undone
+        };
+        let last = later.filter(is_in_the_way).last();
+        last.map(|last| last.path().to_owned())
+    }
+}
+
+/// Returns the path of a journal after the first one.
+fn numbered(first: &Path, number: u32) -> PathBuf {
+    first.with_added_extension(number.to_string())
+}
+
+/// Is there something at that path?
+fn is_there(path: &Path) -> io::Result<bool> {
+    match path.symlink_metadata() {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Returns the last name of the tree's path, as far as it is harmless, and a hash of all of it.
+fn name_of(root: &Path) -> PathBuf {
+    let digest = Sha256::digest(root.as_os_str().as_bytes());
+    let hash = digest.iter().take(6).map(|octet| format!("{octet:02x}"));
+    let hash: String = hash.collect();
+    let name = root.file_name();
+    let name = name.map_or(b"root".as_slice(), OsStr::as_bytes);
+    let is_harmless = |octet: &u8| octet.is_ascii_alphanumeric() || matches!(octet, b'-' | b'_');
+    let name: Vec<u8> = name.iter().copied().filter(is_harmless).take(40).collect();
+    let name = String::from_utf8(name).unwrap_or_default();
+    format!("{name}-{hash}.journal").into()
+}
