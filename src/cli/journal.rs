@@ -41,15 +41,10 @@ pub(super) fn run(args: &JournalArgs) -> Result<ExitCode, CommandError> {
 /// Explains what is wrong with a journal.
 pub(super) fn explain(journal: &Path, error: &JournalError) -> CommandError {
     let path = Quoted::of(journal);
-    let text = if let JournalError::Io { what, error } = error {
-        format!("cannot {what}: {}", super::error::reason(error))
-    } else {
-        error.to_string()
-    };
     let fault = CommandError {
         // There is nothing to begin with.
         is_usage: matches!(error, JournalError::Io { what: OPENING, .. }),
-        ..CommandError::failure(format!("{path}: {text}"))
+        ..CommandError::failure(format!("{path}: {error}"))
     };
     match error {
         JournalError::NotThisTree => {

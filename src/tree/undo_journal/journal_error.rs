@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use crate::backing::is_read_only;
+use crate::backing::{is_read_only, reason};
 use crate::names::Quoted;
 
 /// The first thing that is tried.
@@ -17,7 +17,7 @@ pub(crate) const OPENING: &str = "open the journal";
 #[derive(Debug, Error)]
 pub enum JournalError {
     /// The system refused to read or write the journal, or to look at the tree.
-    #[error("cannot {what}: {error}")]
+    #[error("cannot {what}: {}", reason(error))]
     Io {
         /// The action, such as `write the journal`.
         what: &'static str,
