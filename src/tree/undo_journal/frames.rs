@@ -25,22 +25,35 @@ pub(super) fn preamble() -> Vec<u8> {
     format!("{MAGIC}{VERSION}\n").into_bytes()
 }
 
-/// The state of sealing: how many frames there are, and the checksum of the last.
-#[derive(Debug, Clone, Default)]
+/// The state of sealing: how many frames there are, where the next one starts, and the checksum of the last.
+#[derive(Debug, Clone)]
 pub(super) struct Seal {
     pub(super) number: u64,
+    pub(super) offset: u64,
     sum: [u8; 32],
 }
 
 impl Seal {
-    /// Seals the next frame, of this JSON. Returns what stands in front of it.
-    fn next(&mut self, json: &[u8]) -> Vec<u8> {
+    /// Returns the state behind the first line.
+    pub(super) fn new() -> Self {
+        Self {
+            number: 0,
+            offset: length(&preamble()),
+            sum: [0; 32],
+        }
+    }
+
+    /// Seals the next frame, of this JSON. Returns what stands in front of the JSON, and the offset of that.
+    fn next(&mut self, json: &[u8]) -> (Vec<u8>, u64) {
         let hash = Sha256::new().chain_update(self.sum).chain_update(json);
         self.sum = hash.finalize().into();
         self.number += 1;
         let shown = self.sum.iter().take(16);
         let shown: String = shown.map(|octet| format!("{octet:02x}")).collect();
-        format!("{shown} ").into_bytes()
+        let sum = format!("{shown} ").into_bytes();
+        let start = self.offset + length(&sum);
+        self.offset = start + length(json) + 1;
+        (sum, start)
     }
 
     /// Appends the frame of an event.
@@ -50,12 +63,18 @@ impl Seal {
         self.push_json(&json, out);
     }
 
-    /// Appends the frame of an event's JSON.
-    pub(super) fn push_json(&mut self, json: &[u8], out: &mut Vec<u8>) {
-        out.extend(self.next(json));
+    /// Appends the frame of an event's JSON. Returns the offset of that.
+    pub(super) fn push_json(&mut self, json: &[u8], out: &mut Vec<u8>) -> u64 {
+        let (sum, start) = self.next(json);
+        out.extend(sum);
         out.extend(json);
         out.push(b'\n');
+        start
     }
+}
+
+fn length(octets: &[u8]) -> u64 {
+    u64::try_from(octets.len()).unwrap_or(u64::MAX)
 }
 
 /// Reads an event. Nearly all of a journal are jobs, which are read without looking for the kind among their fields.
@@ -82,8 +101,6 @@ pub(super) struct Frames<'f> {
     file: BufReader<&'f File>,
     line: Vec<u8>,
     pub(super) seal: Seal,
-    /// The offset of the next frame.
-    pub(super) offset: u64,
     /// The numbers of all jobs so far.
     pub(super) totals: Totals,
     /// The state by the events so far.
@@ -110,12 +127,10 @@ impl<'f> Frames<'f> {
             Some(version) if version != VERSION => return Err(JournalError::Version(version)),
             Some(_) | None => return Err(JournalError::NotAJournal),
         }
-        let offset = u64::try_from(line.len()).unwrap_or(u64::MAX);
         Ok(Self {
             file,
             line,
-            seal: Seal::default(),
-            offset,
+            seal: Seal::new(),
             totals: Totals::default(),
             state: State::default(),
             is_torn: false,
@@ -126,7 +141,7 @@ impl<'f> Frames<'f> {
     pub(super) fn broken<T>(&self, why: &'static str) -> Result<T, JournalError> {
         Err(JournalError::Broken {
             frame: self.seal.number,
-            offset: self.offset,
+            offset: self.seal.offset,
             why,
         })
     }
@@ -138,8 +153,7 @@ impl<'f> Frames<'f> {
     pub(super) fn next(&mut self) -> Result<Option<Frame>, JournalError> {
         self.line.clear();
         let read = self.file.read_until(b'\n', &mut self.line);
-        let size = read.map_err(JournalError::io("read the journal"))?;
-        if size == 0 {
+        if read.map_err(JournalError::io("read the journal"))? == 0 {
             return Ok(None);
         }
         if self.line.pop_if(|octet| *octet == b'\n').is_none() {
@@ -151,19 +165,18 @@ impl<'f> Frames<'f> {
         }
         let mut seal = self.seal.clone();
         let (sum, json) = self.line.split_at_checked(SUM).unwrap_or_default();
-        if seal.next(json) != sum {
+        let (sealed, start) = seal.next(json);
+        if sealed != sum {
             return self.broken("its checksum is wrong");
         }
         let Ok(event) = parse(json) else {
             return self.broken("it is of an unknown kind");
         };
         let length = json.len();
-        let start = self.offset + u64::try_from(SUM).unwrap_or(0);
         if !self.take(&event) {
             return self.broken("it does not belong there");
         }
         self.seal = seal;
-        self.offset += u64::try_from(size).unwrap_or(u64::MAX);
         Ok(Some(Frame {
             event,
             start,

@@ -1,8 +1,10 @@
 //! A journal in the making.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::fs::{File, Metadata};
 use std::io::{self, BufWriter, Read, Write};
+use std::mem;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -14,8 +16,10 @@ use parking_lot::Mutex;
 use super::frames::{Seal, VERSION, preamble};
 use super::job::{Totals, Unplanned};
 use super::journal_error::JournalError;
-use super::journal_file::{Journal, Place, unlock};
+use super::journal_file::{Journal, Place, Tail, unlock};
+use super::renamed_dirs::RenamedDirs;
 use super::skipped::{Skipped, is_unable};
+use super::state::State;
 use super::verify::verify;
 use crate::backing::{Dir, LockKind, Stat, lock};
 use crate::names::BackingName;
@@ -54,6 +58,7 @@ struct Spool {
     size: u64,
     groups: Vec<Place>,
     totals: Totals,
+    renamed_dirs: RenamedDirs,
 }
 
 impl Draft {
@@ -97,6 +102,7 @@ impl Draft {
             size: 0,
             groups: Vec::new(),
             totals: Totals::default(),
+            renamed_dirs: RenamedDirs::default(),
         };
         let header = JournalHeader {
             version: VERSION,
@@ -141,6 +147,7 @@ impl Draft {
         spool.groups.push(group);
         spool.size += u64::try_from(json.len()).unwrap_or(u64::MAX);
         spool.totals.add(&job);
+        spool.renamed_dirs.add(&job);
         Ok(skipped)
     }
 
@@ -166,20 +173,23 @@ impl Draft {
         let io = JournalError::io("write the journal");
         let spool = self.spool.get_mut();
         spool.file.flush().map_err(&io)?;
-        spool
-            .groups
-            .sort_by_key(|group| std::cmp::Reverse(group.depth));
+        let mut jobs = mem::take(&mut spool.groups);
+        jobs.sort_by_key(|job| Reverse(job.depth));
         let mut out = preamble();
-        let mut seal = Seal::default();
+        let (mut seal, mut state) = (Seal::new(), State::default());
         seal.push(&JournalEvent::Journal(self.header.clone()), &mut out);
-        for group in &spool.groups {
-            seal.push_json(&group.read(spool.file.get_ref())?, &mut out);
+        for job in &mut jobs {
+            let json = job.read(spool.file.get_ref())?;
+            job.offset = seal.push_json(&json, &mut out);
             if out.len() >= BUFFER {
                 failpoints::change(|| (&self.file).write_all(&out)).map_err(&io)?;
                 out.clear();
             }
         }
-        seal.push(&spool.totals.complete(unplanned), &mut out);
+        let (totals, renamed_dirs) = (spool.totals, mem::take(&mut spool.renamed_dirs));
+        let complete = totals.complete(unplanned);
+        seal.push(&complete, &mut out);
+        state.take(&complete);
         failpoints::change(|| (&self.file).write_all(&out)).map_err(&io)?;
         failpoints::change(|| self.file.sync_all()).map_err(&io)?;
         self.name().map_err(|error| match error.raw_os_error() {
@@ -187,9 +197,20 @@ impl Draft {
             _ => io(error),
         })?;
         self.draft = None;
-        let mut file = self.file.try_clone().map_err(&io)?;
-        io::Seek::rewind(&mut file).map_err(&io)?;
-        Journal::read(&self.path, file, &mut |_| ())
+        let tail = Tail {
+            seal,
+            is_torn: false,
+            state,
+        };
+        Ok(Journal {
+            path: self.path.clone(),
+            file: self.file.try_clone().map_err(&io)?,
+            header: self.header.clone(),
+            jobs,
+            totals,
+            renamed_dirs,
+            tail: Mutex::new(tail),
+        })
     }
 
     /// Gives it its name, and brings that to the medium.

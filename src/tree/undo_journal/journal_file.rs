@@ -23,20 +23,20 @@ use crate::tree::failpoints;
 /// A journal that holds all of a migration.
 #[derive(Debug)]
 pub struct Journal {
-    path: PathBuf,
-    file: File,
-    header: JournalHeader,
+    pub(super) path: PathBuf,
+    pub(super) file: File,
+    pub(super) header: JournalHeader,
     /// The places of the jobs, the deepest directories first.
     pub(crate) jobs: Vec<Place>,
     pub(crate) totals: Totals,
     pub(crate) renamed_dirs: RenamedDirs,
-    tail: Mutex<Tail>,
+    pub(super) tail: Mutex<Tail>,
 }
 
 /// The place of a job in a file.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place {
-    offset: u64,
+    pub(super) offset: u64,
     length: usize,
     /// The number of names that lead to its directory.
     pub(crate) depth: usize,
@@ -66,12 +66,11 @@ impl Place {
 
 /// The end of the file, which grows.
 #[derive(Debug)]
-struct Tail {
-    seal: Seal,
-    end: u64,
+pub(super) struct Tail {
+    pub(super) seal: Seal,
     /// Something stands behind the last whole frame.
-    is_torn: bool,
-    state: State,
+    pub(super) is_torn: bool,
+    pub(super) state: State,
 }
 
 impl Journal {
@@ -141,7 +140,7 @@ impl Journal {
         Self::read(path, opened, report)
     }
 
-    pub(super) fn read(
+    fn read(
         path: &Path,
         file: File,
         report: &mut dyn FnMut(&JournalEvent<'_>),
@@ -164,7 +163,6 @@ impl Journal {
         let totals = frames.totals;
         let tail = Tail {
             seal: frames.seal,
-            end: frames.offset,
             is_torn: frames.is_torn,
             state: frames.state,
         };
@@ -258,13 +256,12 @@ impl Journal {
         let (mut seal, mut frames) = (tail.seal.clone(), Vec::new());
         append(&mut seal, &mut frames);
         if tail.is_torn {
-            failpoints::change(|| self.file.set_len(tail.end)).map_err(&io)?;
+            failpoints::change(|| self.file.set_len(tail.seal.offset)).map_err(&io)?;
         }
         tail.is_torn = true;
-        failpoints::change(|| self.file.write_all_at(&frames, tail.end)).map_err(&io)?;
+        failpoints::change(|| self.file.write_all_at(&frames, tail.seal.offset)).map_err(&io)?;
         failpoints::change(|| self.file.sync_all()).map_err(&io)?;
         tail.is_torn = false;
-        tail.end += u64::try_from(frames.len()).unwrap_or(u64::MAX);
         tail.seal = seal;
         Ok(())
     }

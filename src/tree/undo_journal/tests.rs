@@ -8,6 +8,7 @@ use std::fs;
 use std::io;
 use std::process::Command;
 
+use super::frames::Seal;
 use super::*;
 use crate::records::JournalEvent;
 use crate::tree::kills::manifest::assert_same;
@@ -135,6 +136,22 @@ fn frames_that_are_left_out_repeated_or_exchanged_are_refused() {
             "{order:?}: {error}"
         );
     }
+}
+
+#[test]
+fn an_event_of_an_unknown_kind_is_told_as_such() {
+    let (stage, mut octets) = drafted();
+    let mut seal = Seal::new();
+    let lines = octets.split(|octet| *octet == b'\n').skip(1);
+    for line in lines.filter(|line| !line.is_empty()) {
+        seal.push_json(&line[33..], &mut Vec::new());
+    }
+    seal.push_json(br#"{"event":"leap"}"#, &mut octets);
+    let error = opened(&stage, &octets).unwrap_err().to_string();
+    assert!(
+        error.contains("frame 4,") && error.ends_with(": it is of an unknown kind"),
+        "{error}"
+    );
 }
 
 #[test]
