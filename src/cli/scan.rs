@@ -26,7 +26,7 @@ use crate::names::Quoted;
 use crate::policy::Policy;
 use crate::records::{PolicyFile, ScanSource};
 use crate::tree::scan::{Kept, Reached, Rules, Scan, Shard, Tally};
-use crate::tree::tree_walk::{Mounts, walk};
+use crate::tree::tree_walk::Mounts;
 use json_lines::{Lines, Report};
 use scan_done::ScanDone;
 
@@ -155,12 +155,11 @@ fn walked(scan: &mut Scan<'_>, args: &ScanArgs) -> Result<Tally, CommandError> {
         let failed: Vec<String> = failed.collect();
         return Err(CommandError::usage(failed.join("; ")));
     }
-    let mut state = scan.state();
+    let mut all = Tally::new(scan.kept);
     for (name, error) in unopened {
         scan.roots.push(name.clone());
-        scan.add_unread(&mut state, name, 0, &error);
+        scan.add_unread(&mut all, name, 0, &error);
     }
-    let mut all = state.tally;
     let crossing = match args.cross_mounts {
         true => Mounts::Enter,
         false => Mounts::Stay,
@@ -168,11 +167,8 @@ fn walked(scan: &mut Scan<'_>, args: &ScanArgs) -> Result<Tally, CommandError> {
     let threads = args
         .threads
         .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from) + WAITING);
-    let scan = &*scan;
-    let states = walk(&roots, crossing, threads, scan).doing("walk the directories")?;
-    for state in states {
-        all.merge(state.tally);
-    }
+    let found = scan.walk(&roots, crossing, threads);
+    all.merge(found.doing("walk the directories")?);
     Ok(all)
 }
 

@@ -43,7 +43,7 @@ impl Scan<'_> {
             match path {
                 Ok(path) => paths.add(&path),
                 Err(error) => {
-                    self.add_unread(&mut paths.state, name.to_vec(), 0, &error);
+                    self.add_unread(&mut paths.state.tally, name.to_vec(), 0, &error);
                     break;
                 }
             }

@@ -7,8 +7,22 @@ use std::sync::Arc;
 use super::scanner::{Scan, State};
 use crate::backing::Kind;
 use crate::names::BackingName;
-use crate::records::Failure;
-use crate::tree::tree_walk::{Place, Visitor};
+use crate::records::{Failure, Tally};
+use crate::tree::tree_walk::{Mounts, Place, Visitor, walk};
+
+impl Scan<'_> {
+    /// Walks the trees below `roots`, on so many threads.
+    ///
+    /// # Errors
+    /// A root can't be looked at.
+    pub fn walk(&self, roots: &[OwnedFd], crossing: Mounts, threads: usize) -> io::Result<Tally> {
+        let mut all = Tally::new(self.kept);
+        for state in walk(roots, crossing, threads, self)? {
+            all.merge(state.tally);
+        }
+        Ok(all)
+    }
+}
 
 impl Visitor for Scan<'_> {
     type State = State;
@@ -53,7 +67,7 @@ impl Visitor for Scan<'_> {
             state.tally.vanished += u64::from(has(self, place));
         } else {
             let path = self.path(place.root(), &place.path());
-            self.add_unread(state, path, place.depth(), &error);
+            self.add_unread(&mut state.tally, path, place.depth(), &error);
         }
     }
 

@@ -38,8 +38,7 @@ pub trait Sink: Debug + Sync {
 /// All that a thread has gathered.
 #[derive(Debug)]
 pub struct State {
-    /// The tally.
-    pub tally: Tally,
+    pub(super) tally: Tally,
     pub(super) names: NameList,
     /// Is the directory that is being read in the part that is looked at?
     pub(super) is_ours: bool,
@@ -47,8 +46,7 @@ pub struct State {
 
 impl Scan<'_> {
     /// Returns a state without anything gathered.
-    #[must_use]
-    pub fn state(&self) -> State {
+    pub(super) fn state(&self) -> State {
         State {
             tally: Tally::new(self.kept),
             names: NameList::default(),
@@ -69,7 +67,7 @@ impl Scan<'_> {
     }
 
     /// Adds an unreadable directory or list. `depth` is its depth below a root; 0 for what every part reads.
-    pub fn add_unread(&self, state: &mut State, path: Vec<u8>, depth: usize, error: &io::Error) {
+    pub fn add_unread(&self, tally: &mut Tally, path: Vec<u8>, depth: usize, error: &io::Error) {
         self.report(&ScanLine::Unread {
             path: Name::from(&path),
             reason: reason(error).into(),
@@ -78,6 +76,6 @@ impl Scan<'_> {
             path: path.into(),
             errno: error.raw_os_error().unwrap_or(libc::EIO),
         };
-        state.tally.add_unread(failure, self.shard.is_above(depth));
+        tally.add_unread(failure, self.shard.is_above(depth));
     }
 }
