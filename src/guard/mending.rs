@@ -345,7 +345,6 @@ mod tests {
     use crate::guard::scan::scan;
     use crate::guard::scan_requests::ALL;
     use crate::records::PolicyFile;
-    use crate::tree::undo_journal::Header;
 
     fn renaming() -> PolicyFile {
         PolicyFile::parse("mode = 'normalize'\nfrom = 'iso-8859-1'").unwrap()
@@ -447,12 +446,8 @@ mod tests {
             std::fs::create_dir(&directory).unwrap();
         }
         let guarded = guarded(root.path(), renaming());
-        let header = Header {
-            root: Vec::new(),
-            options: String::new(),
-        };
         let opened = guarded.directories.root();
-        let journal = Journal::open_growing(&logs.path().join("journal"), opened, &header);
+        let journal = Journal::open_growing(&logs.path().join("journal"), opened, b"", "");
         let due = guarded.pending.take_due(MOST);
         mend(&guarded, &journal.unwrap(), due).unwrap();
         assert_eq!(guarded.pending.count(), 0);

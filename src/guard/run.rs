@@ -32,7 +32,7 @@ use crate::os::sandbox::Setting;
 use crate::os::sd_notify::Manager;
 use crate::os::{Privilege, Sandbox, credentials};
 use crate::tree::tree_lock::TreeLock;
-use crate::tree::undo_journal::{Header, Journal, JournalError};
+use crate::tree::undo_journal::{Journal, JournalError};
 
 /// Nice value of the thread that reads the events.
 const NICE: i32 = -10;
@@ -156,11 +156,8 @@ fn open_journal(
         }
     };
     let lock = TreeLock::take(directories.root()).map_err(unfit)?;
-    let header = Header {
-        root: directory.as_os_str().as_bytes().to_vec(),
-        options: "guard".to_owned(),
-    };
-    let journal = Journal::open_growing(path, directories.root(), &header).map_err(unfit)?;
+    let (root, tree) = (directories.root(), directory.as_os_str().as_bytes());
+    let journal = Journal::open_growing(path, root, tree, "guard").map_err(unfit)?;
     Ok(Some((lock, journal)))
 }
 

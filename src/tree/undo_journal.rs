@@ -21,7 +21,7 @@ mod verify;
 
 pub(crate) use job::Job;
 pub use job::Unplanned;
-pub use journal_builder::{Draft, Header};
+pub use journal_builder::Draft;
 pub use journal_error::JournalError;
 pub(crate) use journal_error::OPENING;
 pub use journal_file::Journal;

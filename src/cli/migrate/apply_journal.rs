@@ -11,7 +11,7 @@ use crate::names::{Quoted, ShellWord};
 use crate::tree::apply::apply;
 use crate::tree::tree_lock::TreeLock;
 use crate::tree::undo_journal::{
-    Draft, Header, Journal, JournalError, JournalPaths, State, Status, Unplanned,
+    Draft, Journal, JournalError, JournalPaths, State, Status, Unplanned,
 };
 
 /// Plans each tree, and does it.
@@ -21,7 +21,7 @@ pub(super) fn run(roots: &[Root], work: &Work<'_>) -> Result<(), CommandError> {
             .hint("migrate them one by one, or leave it out"));
     }
     for root in roots {
-        migrate(root, arguments::typed(work.args), work, |draft| {
+        migrate(root, &arguments::typed(work.args), work, |draft| {
             work.plan(root, draft.metadata().ok().as_ref(), &|plan| {
                 work.add(root, plan, Some(draft)).map(|()| true)
             })
@@ -37,22 +37,18 @@ pub(super) fn run(roots: &[Root], work: &Work<'_>) -> Result<(), CommandError> {
 /// gone on with first.
 pub(super) fn migrate(
     root: &Root,
-    options: String,
+    options: &str,
     work: &Work<'_>,
     fill: impl FnOnce(&Draft) -> Result<(), CommandError>,
 ) -> Result<(), CommandError> {
     let fault = |error: JournalError| failure(root, &error);
     let _lock = TreeLock::take(&root.fd).map_err(fault)?;
     let journals = journal_path::find(root, work.args.journal.as_deref())?;
-    let free = go_on(root, journals, &options, work)?;
+    let free = go_on(root, journals, options, work)?;
     let Some(path) = free.filter(|_| !work.stop.is_asked()) else {
         return Ok(());
     };
-    let header = Header {
-        root: root.bytes().to_vec(),
-        options,
-    };
-    let draft = Draft::create(&path, &root.fd, &header).map_err(fault)?;
+    let draft = Draft::create(&path, &root.fd, root.bytes(), options).map_err(fault)?;
     let before = work.counters.lock().unplanned();
     fill(&draft)?;
     // Until it is committed nothing is done: an empty or unfinished one is dropped.

@@ -63,7 +63,7 @@ pub(super) fn run(work: &Work<'_>) -> Result<(), CommandError> {
             Ok(())
         };
         if args.apply {
-            migrate(root, options.clone(), work, |draft| fill(Some(draft)))?;
+            migrate(root, &options, work, |draft| fill(Some(draft)))?;
         } else if !was_done(&journal_path::find_usual(root)?.earlier, &options, work) {
             JournalError::refuse_read_only(&root.fd).map_err(|error| failure(root, &error))?;
             fill(None)?;

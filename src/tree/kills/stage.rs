@@ -18,7 +18,7 @@ use crate::names::BackingName;
 use crate::tree::apply::{Observer, Outcome, apply};
 use crate::tree::change::TreePath;
 use crate::tree::rollback::undo;
-use crate::tree::undo_journal::{Draft, Header, Journal, JournalError, Skipped, Unplanned};
+use crate::tree::undo_journal::{Draft, Journal, JournalError, Skipped, Unplanned};
 
 /// A tree, and a directory beside it for journals.
 pub(in crate::tree) struct Stage {
@@ -127,12 +127,9 @@ impl Stage {
         &self,
         groups: &[Group],
     ) -> Result<(Journal, Vec<Skipped>), JournalError> {
-        let root = self.tree().as_os_str().as_bytes().to_vec();
-        let header = Header {
-            root,
-            options: "--from iso-8859-1".to_owned(),
-        };
-        let draft = Draft::create(&self.journal(), &self.root(), &header)?;
+        let tree = self.tree();
+        let tree = tree.as_os_str().as_bytes();
+        let draft = Draft::create(&self.journal(), &self.root(), tree, "--from iso-8859-1")?;
         let mut left = Vec::new();
         for group in groups {
             let directory = group.directory.clone().into();

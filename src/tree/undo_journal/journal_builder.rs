@@ -23,21 +23,12 @@ use super::state::State;
 use super::verify::verify;
 use crate::backing::{Dir, LockKind, Stat, lock};
 use crate::names::BackingName;
-use crate::records::{JournalEvent, JournalHeader, push_json};
+use crate::records::{JournalEvent, JournalHeader, Name, push_json};
 use crate::tree::change::{Change, InodeId, TreePath};
 use crate::tree::failpoints;
 
 /// Bytes that are gathered before they are written.
 const BUFFER: usize = 1 << 20;
-
-/// The tree and the options of a migration.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Header {
-    /// The absolute path of the root of the tree.
-    pub root: Vec<u8>,
-    /// The options, for people: such as `--from koi8-r`.
-    pub options: String,
-}
 
 /// A journal in the making. Groups may be added by several threads at a time.
 #[derive(Debug)]
@@ -62,14 +53,20 @@ struct Spool {
 }
 
 impl Draft {
-    /// Starts the journal of a migration of the tree below `root`, an open directory (`O_PATH` will do). It will lie
+    /// Starts the journal of a migration of the tree below `root`, an open directory (`O_PATH` will do) whose absolute path is `tree`,
+    /// with options in words for people, such as `--from koi8-r`. It will lie
     /// at `path`, in an existing directory. Until [`Draft::commit`] there is a file `path.draft` only, which
     /// overwrites one that a killed run left.
     ///
     /// # Errors
     /// [`JournalError::Exists`], [`JournalError::Busy`] if another process drafts it, [`JournalError::ReadOnly`] of the tree,
     /// [`JournalError::Io`].
-    pub fn create(path: &Path, root: &OwnedFd, header: &Header) -> Result<Self, JournalError> {
+    pub fn create(
+        path: &Path,
+        root: &OwnedFd,
+        tree: &[u8],
+        options: &str,
+    ) -> Result<Self, JournalError> {
         let io = JournalError::io("write the journal");
         let looked = JournalError::io("look at the tree");
         let root = root.try_clone().map_err(&looked)?;
@@ -81,10 +78,10 @@ impl Draft {
         let mut draft = path.as_os_str().to_owned();
         draft.push(".draft");
         let draft = PathBuf::from(draft);
-        let mut options = File::options();
-        options.read(true).write(true).create(true).truncate(false);
-        options.mode(0o600).custom_flags(libc::O_NOFOLLOW);
-        let file = options.open(&draft).map_err(&io)?;
+        let mut open = File::options();
+        open.read(true).write(true).create(true).truncate(false);
+        open.mode(0o600).custom_flags(libc::O_NOFOLLOW);
+        let file = open.open(&draft).map_err(&io)?;
         let is_ours = lock::flock(&file, Some(LockKind::Write)).map_err(&io)?
             && is_named(&file, &draft).map_err(&io)?;
         if !is_ours {
@@ -108,8 +105,8 @@ impl Draft {
             version: VERSION,
             id: random().map_err(&io)?,
             created: format!("{:.0}", Timestamp::now()),
-            root: header.root.clone().into(),
-            options: header.options.clone(),
+            root: Name::copy(tree),
+            options: options.to_owned(),
             inode: InodeId::of(&stat),
             mtime: stat.mtime,
         };

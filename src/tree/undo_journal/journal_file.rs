@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 
 use super::frames::{Frames, Seal};
 use super::job::{Job, Totals, Unplanned};
-use super::journal_builder::{Draft, Header};
+use super::journal_builder::Draft;
 use super::journal_error::{JournalError, OPENING};
 use super::renamed_dirs::RenamedDirs;
 use super::state::{State, Status};
@@ -102,11 +102,12 @@ impl Journal {
     pub fn open_growing(
         path: &Path,
         root: &OwnedFd,
-        header: &Header,
+        tree: &[u8],
+        options: &str,
     ) -> Result<Self, JournalError> {
         let journal = match Self::open(path) {
             Err(JournalError::Io { error, .. }) if error.kind() == io::ErrorKind::NotFound => {
-                Draft::create(path, root, header)?.commit(Unplanned::default())?
+                Draft::create(path, root, tree, options)?.commit(Unplanned::default())?
             }
             opened => opened?,
         };

@@ -179,11 +179,7 @@ fn jobs_are_passed_over_only_where_none_left_a_step() {
 fn what_planning_left_is_in_the_journal() {
     let stage = Stage::new();
     stage.file(&[b"caf\xE9"]);
-    let header = Header {
-        root: Vec::new(),
-        options: String::new(),
-    };
-    let draft = Draft::create(&stage.journal(), &stage.root(), &header).unwrap();
+    let draft = Draft::create(&stage.journal(), &stage.root(), b"", "").unwrap();
     let both = Unplanned { left: 2, unread: 4 };
     assert_eq!(draft.commit(both).unwrap().state().unplanned, both);
     assert_eq!(
@@ -228,12 +224,8 @@ fn nothing_is_overwritten_and_a_draft_leaves_nothing() {
     assert!(matches!(error, JournalError::Exists(_)), "{error}");
     assert_eq!(fs::read(stage.journal()).unwrap(), octets);
     fs::remove_file(stage.journal()).unwrap();
-    let header = Header {
-        root: Vec::new(),
-        options: String::new(),
-    };
-    let draft = Draft::create(&stage.journal(), &stage.root(), &header).unwrap();
-    let error = Draft::create(&stage.journal(), &stage.root(), &header).unwrap_err();
+    let draft = Draft::create(&stage.journal(), &stage.root(), b"", "").unwrap();
+    let error = Draft::create(&stage.journal(), &stage.root(), b"", "").unwrap_err();
     assert!(matches!(error, JournalError::Busy), "{error}");
     assert!(stage.journal().symlink_metadata().is_err());
     // Somebody takes the name meanwhile.

@@ -13,7 +13,7 @@ use utf8fs::records::Name;
 use utf8fs::tree::apply::{Observer, apply};
 use utf8fs::tree::change::{Change, Destination, InodeId, Retarget, TreePath};
 use utf8fs::tree::tree_lock::TreeLock;
-use utf8fs::tree::undo_journal::{Draft, Header, Journal, Skipped, Unplanned};
+use utf8fs::tree::undo_journal::{Draft, Journal, Skipped, Unplanned};
 
 use super::{Run, run};
 use crate::support::{Tree, needs};
@@ -44,11 +44,9 @@ impl Migrated {
         let target = std::ffi::OsStr::from_bytes(b"caf\xE9.txt");
         std::os::unix::fs::symlink(target, place.tree().join("link")).unwrap();
         let root = place.root();
-        let header = Header {
-            root: place.tree().as_os_str().as_bytes().to_vec(),
-            options: "--from iso-8859-1".to_owned(),
-        };
-        let draft = Draft::create(&place.journal(), &root, &header).unwrap();
+        let tree = place.tree();
+        let tree = tree.as_os_str().as_bytes();
+        let draft = Draft::create(&place.journal(), &root, tree, "--from iso-8859-1").unwrap();
         let change = |octets: &[u8]| {
             let stat = Dir::new(&root).stat_child(&name(octets)).unwrap();
             Change {

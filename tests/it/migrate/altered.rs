@@ -13,7 +13,7 @@ use utf8fs::tree::apply::{Observer, apply};
 use utf8fs::tree::change::Change;
 use utf8fs::tree::plan::DirectoryPlan;
 use utf8fs::tree::plan::plan_reader::{PlanError, Reader};
-use utf8fs::tree::undo_journal::{Draft, Header, SkipReason, Skipped, Unplanned};
+use utf8fs::tree::undo_journal::{Draft, SkipReason, Skipped, Unplanned};
 
 use super::{migrate, utf8fs};
 use crate::support::{Tree, at, needs, show};
@@ -295,11 +295,7 @@ impl<'t> Edited<'t> {
     fn apply(&self) -> Vec<(String, SkipReason)> {
         let root = Dir::open_root(&self.tree.backing()).unwrap().into_fd();
         let journals = tempfile::tempdir().unwrap();
-        let header = Header {
-            root: Vec::new(),
-            options: String::new(),
-        };
-        let draft = Draft::create(&journals.path().join("journal"), &root, &header).unwrap();
+        let draft = Draft::create(&journals.path().join("journal"), &root, b"", "").unwrap();
         let rows = self.rows();
         let changes = rows.lines.iter().filter_map(Change::of).collect();
         let (directory, inode) = (&rows.lines[0].directory, rows.lines[0].directory_inode);

@@ -3,7 +3,7 @@
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 
 use super::*;
-use crate::tree::undo_journal::{Draft, Header, Unplanned};
+use crate::tree::undo_journal::{Draft, Unplanned};
 
 fn is_root() -> bool {
     rustix::process::geteuid().is_root()
@@ -47,12 +47,8 @@ fn a_disk_that_is_full_while_the_journal_is_written_leaves_the_tree_alone() {
     // From nothing to what is enough, page by page: the journal and what it is sorted in take 48 KiB each.
     for pages in 1..40 {
         let _mounted = Mounted::new(&place, &format!("size={}k", pages * 4));
-        let header = Header {
-            root: Vec::new(),
-            options: String::new(),
-        };
         let root = stage.root();
-        let draft = Draft::create(&place.join("journal"), &root, &header);
+        let draft = Draft::create(&place.join("journal"), &root, b"", "");
         let committed = draft.and_then(|draft| {
             for group in plan(&root) {
                 draft.add(&group.directory.into(), group.inode, group.changes)?;
