@@ -27,8 +27,6 @@ const SMALL_SHARD: usize = 64;
 /// Number of forgotten inodes that is worth the time of giving memory back.
 const MANY: usize = 16_384;
 
-pub(super) use enter::Entered;
-
 /// Files that have another number than their own.
 #[derive(Debug, Default)]
 struct Renumbered {

@@ -13,7 +13,6 @@ use rustix::io::Errno;
 use super::audit::Operation;
 use super::descriptors::{Taken, Use};
 use super::identify::Sight;
-use super::inodes::Entered;
 use super::io::{KERNELS_OWN, Opened};
 use super::resolve::{Making, NewName};
 use super::{Caller, Entry, FsError, Utf8Fs, Waits};
@@ -136,13 +135,7 @@ impl Utf8Fs {
         let opened = self.inodes.with_descriptors(create)?;
         let looked = self.look_at_made(&opened)?;
         let entered = self.inodes.enter(looked, None)?;
-        let Entered { inode, stat, .. } = entered.ok_or(FsError::Stale)?;
-        let entry = Entry {
-            inode,
-            stat,
-            is_only_name: false,
-            left: None,
-        };
+        let entry = entered.ok_or(FsError::Stale)?;
         let opened = self.open_made(new.caller, &entry, (opened, taken), flags)?;
         Ok((entry, opened))
     }

@@ -6,7 +6,6 @@ use std::os::fd::OwnedFd;
 use super::audit::Operation;
 use super::identify::Sight;
 use super::inode::{OpenInode, Place};
-use super::inodes::Entered;
 use super::resolve::{Making, Resolved};
 use super::{Caller, Entry, FsError, Utf8Fs, Waits};
 use crate::backing::{Dir, Stat, if_there, is_absent};
@@ -75,21 +74,12 @@ impl Utf8Fs {
     ) -> Result<Entry, FsError> {
         let is_only_name = self.is_only_name(&name);
         let place = Place::new(directory.inode.number, name.backing, name.visible);
-        let Entered { inode, stat, left } = self.enter_at(sight, &directory.dir(), &place)?;
-        Ok(Entry {
-            inode,
-            stat,
-            is_only_name,
-            left,
-        })
+        let mut entry = self.enter_at(sight, &directory.dir(), &place)?;
+        entry.is_only_name = is_only_name;
+        Ok(entry)
     }
 
-    fn enter_at(
-        &self,
-        sight: Sight,
-        dir: &Dir<&OwnedFd>,
-        place: &Place,
-    ) -> Result<Entered, FsError> {
+    fn enter_at(&self, sight: Sight, dir: &Dir<&OwnedFd>, place: &Place) -> Result<Entry, FsError> {
         let looked = match sight {
             Sight::Attributes(stat) => match self.inodes.enter_known(&stat, place) {
                 Some(entered) => return Ok(entered),

@@ -7,24 +7,14 @@ use std::sync::atomic::Ordering;
 
 use super::Inodes;
 use crate::backing::{FileHandle, Stat};
+use crate::fs::Entry;
 use crate::fs::identify::{By, Looked};
 use crate::fs::inode::{ByNumber, Identity, Inode, PLACED, Place, UNPROVEN};
 use crate::fs::number::{Device, Numbering, ROOT};
 
-/// A file that was entered or found.
-#[derive(Debug)]
-pub(in crate::fs) struct Entered {
-    /// Its inode.
-    pub(in crate::fs) inode: Arc<Inode>,
-    /// Its attributes.
-    pub(in crate::fs) stat: Stat,
-    /// The place where it was seen before, if that is known and differs.
-    pub(in crate::fs) left: Option<Place>,
-}
-
 impl Inodes {
-    /// Enters the file that was looked at, or finds it, and counts one lookup. Also returns where it was seen before,
-    /// if that is known and differs. `None` where it has the number of another known file, perhaps only because it was
+    /// Enters the file that was looked at, or finds it, and counts one lookup. Whether `place` is its only name is for
+    /// the caller to say. `None` where it has the number of another known file, perhaps only because it was
     /// not looked at by a descriptor: look at it by one.
     ///
     /// # Errors
@@ -33,13 +23,14 @@ impl Inodes {
         &self,
         looked: Looked,
         place: Option<&Place>,
-    ) -> io::Result<Option<Entered>> {
+    ) -> io::Result<Option<Entry>> {
         let Looked { stat, by } = looked;
         let number = self.number(&stat);
         if number == ROOT {
-            return Ok(Some(Entered {
+            return Ok(Some(Entry {
                 inode: Arc::clone(&self.root),
                 stat,
+                is_only_name: false,
                 left: None,
             }));
         }
@@ -140,7 +131,7 @@ impl Inodes {
 
     /// Finds the file with the number and the time of birth of `stat`, and counts one lookup. `None` where that is
     /// not known, or may be another.
-    pub(in crate::fs) fn enter_known(&self, stat: &Stat, place: &Place) -> Option<Entered> {
+    pub(in crate::fs) fn enter_known(&self, stat: &Stat, place: &Place) -> Option<Entry> {
         let number = self.number(stat);
         if number == ROOT {
             return None;
@@ -159,7 +150,7 @@ impl Inodes {
     }
 
     /// Notes where a file was seen, if it has a name.
-    fn seen(&self, inode: Arc<Inode>, stat: Stat, place: Option<&Place>) -> Entered {
+    fn seen(&self, inode: Arc<Inode>, stat: Stat, place: Option<&Place>) -> Entry {
         let is_one_of_many = stat.is_file() && stat.nlink > 1;
         let has_handle = inode.handle().is_some();
         // Of the names of a file that has several, the one that it had when that was its only one stays known.
@@ -170,7 +161,12 @@ impl Inodes {
         if let Some(left) = left.as_ref().filter(|_| is_one_of_many && !has_handle) {
             inode.keep_place(left);
         }
-        Entered { inode, stat, left }
+        Entry {
+            inode,
+            stat,
+            is_only_name: false,
+            left,
+        }
     }
 
     /// Finds a file by a number and counts one lookup.
