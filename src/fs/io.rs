@@ -77,9 +77,7 @@ impl Utf8Fs {
             && let Some(fd) = self.inodes.open(&inode, flags & !KERNELS_OWN)?
         {
             let stat = Stat::of(&fd)?;
-            let fd = Arc::new(fd);
-            let path_only = Arc::clone(&fd);
-            return Ok(self.opened(caller, (fd, taken), path_only, inode, stat, flags)?);
+            return Ok(self.opened(caller, (fd, taken), None, inode, stat, flags)?);
         }
         let path_only = self.inodes.fd(&inode)?;
         let stat = Stat::of(&*path_only)?;
@@ -100,19 +98,18 @@ impl Utf8Fs {
             }
             opened => opened?,
         };
-        let fd = Arc::new(fd);
-        Ok(self.opened(caller, (fd, taken), path_only, inode, stat, flags)?)
+        Ok(self.opened(caller, (fd, taken), Some(path_only), inode, stat, flags)?)
     }
 
-    /// Gives a handle to a file opened with `flags`.
+    /// Gives a handle to a file opened with `flags`. The kernel gets `backing_file`, or the same file where there is none.
     ///
     /// With `O_DIRECT` the filesystem can do that, and so may the kernel by itself. Buffers that arrive here are not
     /// aligned as asked.
     pub(super) fn opened(
         &self,
         caller: Caller,
-        (fd, _taken): (Arc<OwnedFd>, Taken),
-        backing_file: Arc<OwnedFd>,
+        (fd, _taken): (OwnedFd, Taken),
+        backing_file: Option<Arc<OwnedFd>>,
         inode: Arc<Inode>,
         stat: Stat,
         flags: i32,
@@ -138,6 +135,8 @@ impl Utf8Fs {
         // A close must be told of where it gives locks up, and where other filesystems have more to report.
         let closes_quietly =
             self.below.is_local() && !self.carries_locks() && !inode.is_elsewhere();
+        let fd = Arc::new(fd);
+        let backing_file = backing_file.unwrap_or_else(|| Arc::clone(&fd));
         inode.opened(&fd, how);
         let id = inode.id();
         let file = OpenFile {

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use rustix::io::Errno;
 
 use super::audit::Operation;
-use super::descriptors::{Taken, Use};
+use super::descriptors::Use;
 use super::identify::Sight;
 use super::io::{KERNELS_OWN, Opened};
 use super::resolve::{Making, NewName};
@@ -112,7 +112,8 @@ impl Utf8Fs {
             made => made?,
         };
         let entry = self.enter(Sight::Whole(looked), &making.directory, made.entry)?;
-        let opened = self.open_made(caller, &entry, (opened, taken), flags)?;
+        let (inode, stat) = (Arc::clone(&entry.inode), entry.stat);
+        let opened = self.opened(caller, (opened, taken), None, inode, stat, flags)?;
         self.sent_back.end(caller);
         Ok((entry, opened))
     }
@@ -136,22 +137,9 @@ impl Utf8Fs {
         let looked = self.look_at_made(&opened)?;
         let entered = self.inodes.enter(looked, None)?;
         let entry = entered.ok_or(FsError::Stale)?;
-        let opened = self.open_made(new.caller, &entry, (opened, taken), flags)?;
+        let (inode, stat) = (Arc::clone(&entry.inode), entry.stat);
+        let opened = self.opened(new.caller, (opened, taken), None, inode, stat, flags)?;
         Ok((entry, opened))
-    }
-
-    /// Gives a handle to a file that was just made.
-    fn open_made(
-        &self,
-        caller: Caller,
-        entry: &Entry,
-        (opened, taken): (OwnedFd, Taken),
-        flags: i32,
-    ) -> io::Result<Opened> {
-        let opened = Arc::new(opened);
-        let file = Arc::clone(&opened);
-        let inode = Arc::clone(&entry.inode);
-        self.opened(caller, (opened, taken), file, inode, entry.stat, flags)
     }
 
     /// Begins an operation that makes an entry.
