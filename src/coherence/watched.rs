@@ -216,7 +216,7 @@ impl Watched {
         match &entry.left {
             Some(left) if !stat.is_dir() => {
                 // The kernel may have both names, and only one is remembered.
-                self.expire((left.parent, left.shown()));
+                self.expire((left.parent, left.visible.as_bytes()));
             }
             Some(left) if left.parent != directory.number => {
                 self.queues.leave(inode.number, left.parent);

@@ -47,32 +47,22 @@ pub struct Place {
     pub parent: u64,
     /// Its name in it.
     pub(super) backing: BackingName,
-    /// The visible name of that, where it differs.
-    pub(super) visible: Option<VisibleName>,
+    /// The visible name of that.
+    pub visible: VisibleName,
 }
 
 impl Place {
     pub(super) fn new(parent: u64, backing: BackingName, visible: VisibleName) -> Self {
-        let mapped = visible.as_bytes() != backing.as_bytes();
         Self {
             parent,
             backing,
-            visible: mapped.then_some(visible),
-        }
-    }
-
-    /// The visible name.
-    #[must_use]
-    pub fn shown(&self) -> &[u8] {
-        match &self.visible {
-            Some(visible) => visible.as_bytes(),
-            None => self.backing.as_bytes(),
+            visible,
         }
     }
 }
 
 /// A [`Place`] in one piece of memory: how many bytes the parent's number has, these, the backing name, and after a `/` the
-/// visible one. There is one for each file where changes are followed.
+/// visible one where it differs. There is one for each file where changes are followed.
 #[derive(Debug, PartialEq, Eq)]
 struct PackedPlace(Box<[u8]>);
 
@@ -82,10 +72,10 @@ impl From<&Place> for PackedPlace {
         let used = 8 - place.parent.leading_zeros() / 8;
         let length = [u8::try_from(used).unwrap_or(8)];
         let parent = parent.get(..usize::from(length[0])).unwrap_or(&parent);
-        let backing = place.backing.as_bytes();
-        let packed = match &place.visible {
-            Some(visible) => [&length, parent, backing, b"/", visible.as_bytes()].concat(),
-            None => [&length, parent, backing].concat(),
+        let (backing, visible) = (place.backing.as_bytes(), place.visible.as_bytes());
+        let packed = match visible == backing {
+            true => [&length, parent, backing].concat(),
+            false => [&length, parent, backing, b"/", visible].concat(),
         };
         Self(packed.into())
     }
@@ -104,14 +94,12 @@ impl PackedPlace {
     fn unpack(&self) -> Option<Place> {
         let (parent, names) = self.split()?;
         let mut names = names.splitn(2, |&byte| byte == b'/');
-        Some(Place {
-            parent,
-            backing: BackingName::parse(names.next()?).ok()?,
-            visible: match names.next() {
-                Some(visible) => Some(VisibleName::parse(visible).ok()?),
-                None => None,
-            },
-        })
+        let backing = BackingName::parse(names.next()?).ok()?;
+        let visible = match names.next() {
+            Some(visible) => VisibleName::parse(visible).ok()?,
+            None => backing.as_visible(),
+        };
+        Some(Place::new(parent, backing, visible))
     }
 }
 

@@ -263,7 +263,7 @@ impl Inodes {
         let mut path = Vec::new();
         for place in self.places(directory).iter().rev() {
             path.push(b'/');
-            path.extend_from_slice(place.shown());
+            path.extend_from_slice(place.visible.as_bytes());
         }
         if path.is_empty() { b"/".to_vec() } else { path }
     }

@@ -264,7 +264,7 @@ impl Watched {
                 let inode = self.fs.inodes().get(inode).ok();
                 let place = inode.and_then(|inode| inode.place());
                 if let Some(place) = place.filter(|place| place.parent == number) {
-                    kernel.expire_name(number, place.shown());
+                    kernel.expire_name(number, place.visible.as_bytes());
                 }
             } else {
                 return;
