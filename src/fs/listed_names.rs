@@ -28,8 +28,9 @@ pub(super) struct ListedNames {
     since: Option<Time>,
     /// Did each reading go on where the one before ended?
     is_in_order: bool,
-    /// The last reply. The kernel may have had no room for the end of it: then it asks for that again.
-    last: LastReply,
+    /// The last reply: where it began, and the entries in it. The kernel may have had no room for the end of it: then it asks
+    /// for that again.
+    last: Vec<SentEntry>,
 }
 
 /// An entry that was listed: its names, by hash, and its inode number.
@@ -40,24 +41,14 @@ pub(super) struct ListedEntry {
     inode: u64,
 }
 
-/// The entries that one request got.
-#[derive(Debug, Default)]
-struct LastReply {
-    /// The cookie of its start.
-    cookie: u64,
-    /// And was that in the second reading of the directory?
-    began_second: bool,
-    entries: Vec<SentEntry>,
-}
-
-/// An entry that was given.
+/// An entry that was given, or the start of a reply.
 #[derive(Debug)]
 struct SentEntry {
     /// The cookie at which the stream goes on after it.
     cookie: u64,
     /// The note of it, if its name was noted with it for the first time.
     noted: Option<ListedEntry>,
-    /// Was it given by the second reading of the directory?
+    /// Does the stream go on with the second reading of the directory?
     in_second: bool,
 }
 
@@ -65,29 +56,22 @@ impl ListedNames {
     /// Begins a reading that goes on at `cookie`. Does it go on with the second reading of the directory?
     pub(super) fn goes_on(&mut self, cookie: u64) -> bool {
         let last = std::mem::take(&mut self.last);
-        let mut sent = last.entries.iter().enumerate();
-        // What came after that never arrived, and may be elsewhere by now.
-        let (arrived, is_second) = match sent.rfind(|(_, gave)| gave.cookie == cookie) {
-            Some((place, gave)) => (place + 1, gave.in_second),
-            None if last.cookie == cookie => (0, last.began_second),
-            // It was sought elsewhere: what comes from there on may come again.
-            None => {
-                self.start(None);
-                self.is_in_order = false;
-                (last.entries.len(), false)
+        let mut in_second = false;
+        if let Some(arrived) = last.iter().rposition(|sent| sent.cookie == cookie) {
+            // What came after that never arrived, and may be elsewhere by now.
+            let lost = last.iter().skip(arrived + 1);
+            for entry in lost.filter_map(|sent| sent.noted) {
+                self.names.remove(&entry.visible);
+                self.backings.remove(&entry.backing);
             }
-        };
-        let lost = last.entries.get(arrived..).unwrap_or_default();
-        for entry in lost.iter().filter_map(|gave| gave.noted) {
-            self.names.remove(&entry.visible);
-            self.backings.remove(&entry.backing);
+            in_second = last.get(arrived).is_some_and(|sent| sent.in_second);
+        } else {
+            // It was sought elsewhere: what comes from there on may come again.
+            self.start(None);
+            self.is_in_order = false;
         }
-        self.last = LastReply {
-            cookie,
-            began_second: is_second,
-            entries: Vec::new(),
-        };
-        is_second
+        self.gave(cookie, None, in_second);
+        in_second
     }
 
     /// The stream is read from its start, of a directory of that ctime.
@@ -138,7 +122,7 @@ impl ListedNames {
                 before.is_none()
             }
         });
-        self.last.entries.push(SentEntry {
+        self.last.push(SentEntry {
             cookie,
             noted,
             in_second,
