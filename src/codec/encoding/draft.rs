@@ -16,37 +16,17 @@ use super::{DecodeError, Malformed, malformed};
 pub(super) const LIMIT: u32 = 0x7FFF_FFFF;
 
 /// The row of a code point or of a lead octet: how many octets, what marks the lead, which code point comes first.
-struct Row {
-    octets: usize,
-    lead: u8,
-    first: u32,
-}
+struct Row(usize, u8, u32);
 
-const TWO: Row = Row {
-    octets: 2,
-    lead: 0x80,
-    first: 0x80,
-};
-const THREE: Row = Row {
-    octets: 3,
-    lead: 0xC0,
-    first: 0x2080,
-};
-const FOUR: Row = Row {
-    octets: 4,
-    lead: 0xE0,
-    first: 0x8_2080,
-};
-const FIVE: Row = Row {
-    octets: 5,
-    lead: 0xF0,
-    first: 0x208_2080,
-};
+const TWO: Row = Row(2, 0x80, 0x80);
+const THREE: Row = Row(3, 0xC0, 0x2080);
+const FOUR: Row = Row(4, 0xE0, 0x8_2080);
+const FIVE: Row = Row(5, 0xF0, 0x208_2080);
 
 /// The character that `bytes`, which are not empty, start with, and its length.
 pub(super) fn first(bytes: &[u8]) -> Result<(u32, usize), DecodeError> {
     let lead = bytes.first().copied().unwrap_or_default();
-    let row = match lead {
+    let Row(octets, mark, start) = match lead {
         0..0x80 => return Ok((u32::from(lead), 1)),
         0x80..0xC0 => TWO,
         0xC0..0xE0 => THREE,
@@ -54,17 +34,17 @@ pub(super) fn first(bytes: &[u8]) -> Result<(u32, usize), DecodeError> {
         0xF0..0xF8 => FIVE,
         0xF8..=0xFF => return malformed(1, Malformed::InvalidByte),
     };
-    let more = bytes.iter().skip(1).take(row.octets - 1);
+    let more = bytes.iter().skip(1).take(octets - 1);
     let more = more.take_while(|octet| !octet.is_ascii());
     let length = 1 + more.clone().count();
-    if length < row.octets {
+    if length < octets {
         return malformed(length, Malformed::Truncated);
     }
     // At most 3 bits of the lead and 28 of the others: the sum with the bias fits into 32.
-    let bits = more.fold(u32::from(lead - row.lead), |bits, octet| {
+    let bits = more.fold(u32::from(lead - mark), |bits, octet| {
         (bits << 7) | u32::from(octet & 0x7F)
     });
-    let code_point = row.first + bits;
+    let code_point = start + bits;
     if code_point > LIMIT {
         return malformed(length, Malformed::OutOfRange(code_point));
     }
@@ -73,7 +53,7 @@ pub(super) fn first(bytes: &[u8]) -> Result<(u32, usize), DecodeError> {
 
 /// Adds the octets of `code_point`; `None` if there are none.
 pub(super) fn push(code_point: u32, bytes: &mut Vec<u8>) -> Option<()> {
-    let row = match code_point {
+    let Row(octets, mark, start) = match code_point {
         0..0x80 => {
             bytes.push(u8::try_from(code_point).ok()?);
             return Some(());
@@ -84,9 +64,9 @@ pub(super) fn push(code_point: u32, bytes: &mut Vec<u8>) -> Option<()> {
         0x208_2080..=LIMIT => FIVE,
         _ => return None,
     };
-    let bits = code_point - row.first;
-    let mut shift = 7 * u32::try_from(row.octets - 1).ok()?;
-    bytes.push(row.lead | u8::try_from(bits >> shift).ok()?);
+    let bits = code_point - start;
+    let mut shift = 7 * (octets - 1);
+    bytes.push(mark | u8::try_from(bits >> shift).ok()?);
     while shift > 0 {
         shift -= 7;
         bytes.push(0x80 | u8::try_from((bits >> shift) & 0x7F).ok()?);
