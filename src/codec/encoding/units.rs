@@ -42,32 +42,20 @@ impl Unit {
 
     /// The unit that `bytes` start with, if it is there whole.
     pub(super) fn read(self, order: Order, bytes: &[u8]) -> Option<u32> {
-        match self {
-            Self::Utf16 | Self::Ucs2 => {
-                let &octets = bytes.first_chunk()?;
-                Some(u32::from(match order {
-                    Order::Big => u16::from_be_bytes(octets),
-                    Order::Little => u16::from_le_bytes(octets),
-                }))
-            }
-            Self::Ucs4 => {
-                let &octets = bytes.first_chunk()?;
-                Some(match order {
-                    Order::Big => u32::from_be_bytes(octets),
-                    Order::Little => u32::from_le_bytes(octets),
-                })
-            }
-        }
+        let octets = bytes.get(..self.octets())?.iter();
+        let add = |unit, octet: &u8| unit << 8 | u32::from(*octet);
+        Some(match order {
+            Order::Big => octets.fold(0, add),
+            Order::Little => octets.rev().fold(0, add),
+        })
     }
 
-    fn write(self, unit: u32, order: Order, bytes: &mut Vec<u8>) -> Option<()> {
-        match (self, order) {
-            (Self::Ucs4, Order::Big) => bytes.extend(unit.to_be_bytes()),
-            (Self::Ucs4, Order::Little) => bytes.extend(unit.to_le_bytes()),
-            (_, Order::Big) => bytes.extend(u16::try_from(unit).ok()?.to_be_bytes()),
-            (_, Order::Little) => bytes.extend(u16::try_from(unit).ok()?.to_le_bytes()),
+    fn write(self, unit: u32, order: Order, bytes: &mut Vec<u8>) {
+        let octets = unit.to_le_bytes().into_iter().take(self.octets());
+        match order {
+            Order::Big => bytes.extend(octets.rev()),
+            Order::Little => bytes.extend(octets),
         }
-        Some(())
     }
 }
 
@@ -164,13 +152,14 @@ fn take_blocks<'a, const N: usize>(
 /// Adds the octets of `code_point`; `None` if there are none.
 pub(super) fn push(code_point: u32, unit: Unit, order: Order, bytes: &mut Vec<u8>) -> Option<()> {
     match unit {
-        _ if code_point > unit.limit() => None,
-        Unit::Utf16 if is_surrogate(code_point) => None,
+        _ if code_point > unit.limit() => return None,
+        Unit::Utf16 if is_surrogate(code_point) => return None,
         Unit::Utf16 if code_point > 0xFFFF => {
             let (high, low) = pair_of(code_point);
-            unit.write(high, order, bytes)?;
-            unit.write(low, order, bytes)
+            unit.write(high, order, bytes);
+            unit.write(low, order, bytes);
         }
         Unit::Utf16 | Unit::Ucs2 | Unit::Ucs4 => unit.write(code_point, order, bytes),
     }
+    Some(())
 }
