@@ -26,17 +26,14 @@ const SUPPORT: f64 = 1.3;
 /// an ASCII one half, signs not at all.
 const DOUBTFUL_LETTERS: f64 = 0.8;
 
-/// Shares of charsets and languages among some names. A component is a charset and a language that is written in it.
+/// Shares of charsets and languages among some names. A component is a charset and a language that is written in it; the last one is
+/// no charset on offer.
 #[derive(Debug, Clone)]
 pub struct Mixture {
-    /// The prior of each component; their sum is 1.
+    /// The prior of each component.
     prior: Vec<f64>,
     /// The number of names of each component, each name shared out by likelihood.
     names: Vec<f64>,
-    /// The prior of no charset on offer, as a share of all.
-    prior_of_none: f64,
-    /// The number of names in no charset on offer.
-    names_of_none: f64,
 }
 
 /// A text that a name may stand for.
@@ -50,20 +47,11 @@ pub struct TextGuess {
     pub confidence: f64,
 }
 
-/// A name as each component reads it.
-struct NameReadings {
-    /// The readings that are not far worse than the best. None has control characters where another has none (law T8).
-    readings: Vec<Reading>,
-    /// The likelihood of the name in no charset.
-    noise: f64,
-}
-
 /// A name as one component reads it.
 struct Reading {
     component: usize,
-    candidate: &'static Candidate,
-    /// An index into [`ScoredTexts`].
-    text: usize,
+    /// The text, by its index in [`ScoredTexts`], and the charset; `None` for no charset.
+    text: Option<(usize, &'static Candidate)>,
     /// The likelihood of the name, up to 1.0.
     likelihood: f64,
 }
@@ -76,14 +64,9 @@ impl Default for Mixture {
             let shares = row.languages.iter();
             shares.map(|(_, share)| (row.prior + share).exp())
         });
-        let prior: Vec<f64> = priors.collect();
+        let prior: Vec<f64> = priors.chain([NO_CHARSET]).collect();
         let names = vec![0.0; prior.len()];
-        Self {
-            prior,
-            names,
-            prior_of_none: NO_CHARSET,
-            names_of_none: 0.0,
-        }
+        Self { prior, names }
     }
 }
 
@@ -93,13 +76,9 @@ impl Mixture {
     pub fn part(&self) -> Self {
         let whole = self.whole();
         let mut part = Self::default();
-        let share = |usual: f64, before: f64, names: f64| {
-            UNLIKE * usual + (1.0 - UNLIKE) * (PRIOR_NAMES * before + names) / whole
-        };
-        part.prior_of_none = share(NO_CHARSET, self.prior_of_none, self.names_of_none);
         let components = part.prior.iter_mut().zip(&self.prior).zip(&self.names);
         for ((prior, before), names) in components {
-            *prior = share(*prior, *before, *names);
+            *prior = UNLIKE * *prior + (1.0 - UNLIKE) * (PRIOR_NAMES * before + names) / whole;
         }
         part
     }
@@ -114,7 +93,7 @@ impl Mixture {
     #[must_use]
     pub fn with_texts(self, guesser: &Guesser, most: usize) -> (Self, Vec<(&[u8], TextGuess)>) {
         let (mixture, names, readings) = self.learn(guesser, most);
-        let read = |(name, readings)| {
+        let read = |(name, readings): (_, &Vec<_>)| {
             let mut texts = mixture.texts(name, readings);
             (!texts.is_empty()).then(|| (name, texts.swap_remove(0)))
         };
@@ -122,23 +101,19 @@ impl Mixture {
         (mixture, texts)
     }
 
-    fn learn(mut self, guesser: &Guesser, most: usize) -> (Self, Vec<&[u8]>, Vec<NameReadings>) {
+    fn learn(mut self, guesser: &Guesser, most: usize) -> (Self, Vec<&[u8]>, Vec<Vec<Reading>>) {
         let mut texts = ScoredTexts::default();
         let witnesses = guesser.sample.witnesses();
         let witnesses = witnesses.filter(|name| !may_deceive(name));
         let all: Vec<&[u8]> = witnesses.take(most).collect();
-        let names = all.iter().map(|name| NameReadings::new(name, &mut texts));
-        let names: Vec<NameReadings> = names.collect();
+        let names = all.iter().map(|name| readings(name, &mut texts));
+        let names: Vec<Vec<Reading>> = names.collect();
         let mut parts: Vec<Vec<f64>> = names.iter().map(|name| self.parts(name, &[])).collect();
         for _ in 0..ROUNDS {
             self.names.fill(0.0);
-            self.names_of_none = 0.0;
-            for (name, parts) in names.iter().zip(&parts) {
-                self.names_of_none += rest(parts);
-                for (reading, part) in name.readings.iter().zip(parts) {
-                    if let Some(count) = self.names.get_mut(reading.component) {
-                        *count += part;
-                    }
+            for (reading, part) in names.iter().flatten().zip(parts.iter().flatten()) {
+                if let Some(count) = self.names.get_mut(reading.component) {
+                    *count += part;
                 }
             }
             for (name, parts) in names.iter().zip(&mut parts) {
@@ -154,22 +129,25 @@ impl Mixture {
     /// the same charset and language.
     #[must_use]
     pub fn read(&self, name: &[u8]) -> Vec<TextGuess> {
-        self.texts(name, &NameReadings::new(name, &mut ScoredTexts::default()))
+        self.texts(name, &readings(name, &mut ScoredTexts::default()))
     }
 
-    fn texts(&self, name: &[u8], readings: &NameReadings) -> Vec<TextGuess> {
+    fn texts(&self, name: &[u8], readings: &[Reading]) -> Vec<TextGuess> {
         let own = self.parts(readings, &[]);
         let parts = self.parts(readings, &own);
         let weights = self.weights(readings, &own);
-        let whole: f64 = self.weight_of_none(&own) + weights.iter().sum::<f64>();
+        let whole: f64 = weights.iter().sum();
         let deceives = may_deceive(name);
         let mut sums: HashMap<usize, TextSum> = HashMap::new();
-        for ((reading, part), weight) in readings.readings.iter().zip(parts).zip(weights) {
-            let sum = sums.entry(reading.text).or_default();
+        for ((reading, part), weight) in readings.iter().zip(parts).zip(weights) {
+            let Some((text, candidate)) = reading.text else {
+                continue;
+            };
+            let sum = sums.entry(text).or_default();
             sum.probability += part;
             sum.support += weight / whole;
             if sum.likeliest.is_none_or(|(most, _)| part > most) {
-                sum.likeliest = Some((part, reading.candidate));
+                sum.likeliest = Some((part, candidate));
             }
         }
         let mut guesses: Vec<TextGuess> = sums
@@ -196,33 +174,32 @@ impl Mixture {
 
     /// The number of names, and of what stands for the prior.
     fn whole(&self) -> f64 {
-        PRIOR_NAMES + self.names.iter().sum::<f64>() + self.names_of_none
+        PRIOR_NAMES + self.names.iter().sum::<f64>()
     }
 
-    /// The number of names in no charset, without what the name itself contributed, `own` for its readings.
-    fn weight_of_none(&self, own: &[f64]) -> f64 {
-        let own = if own.is_empty() { 0.0 } else { rest(own) };
-        let names = PRIOR_NAMES * self.prior_of_none + (self.names_of_none - own).max(0.0);
-        names.max(NO_CHARSET * self.whole())
-    }
-
-    /// The number of names in the charset and language of each reading, without what the name itself contributed, `own`.
-    fn weights(&self, name: &NameReadings, own: &[f64]) -> Vec<f64> {
+    /// The number of names in the charset and language of each reading, without what the name itself contributed, `own`. A small part
+    /// of all is in no charset, whatever the others are in.
+    fn weights(&self, readings: &[Reading], own: &[f64]) -> Vec<f64> {
+        let least_of_none = NO_CHARSET * self.whole();
         let weight = |(reading, own): (&Reading, f64)| {
             let at = |all: &[f64]| all.get(reading.component).copied().unwrap_or_default();
-            PRIOR_NAMES * at(&self.prior) + (at(&self.names) - own).max(0.0)
+            let names = PRIOR_NAMES * at(&self.prior) + (at(&self.names) - own).max(0.0);
+            match reading.text {
+                Some(_) => names,
+                None => names.max(least_of_none),
+            }
         };
         let own = own.iter().copied().chain(std::iter::repeat(0.0));
-        name.readings.iter().zip(own).map(weight).collect()
+        readings.iter().zip(own).map(weight).collect()
     }
 
     /// The probability of each reading of a name, without what the name itself contributed.
-    fn parts(&self, name: &NameReadings, own: &[f64]) -> Vec<f64> {
-        let mut parts = self.weights(name, own);
-        for (part, reading) in parts.iter_mut().zip(&name.readings) {
+    fn parts(&self, readings: &[Reading], own: &[f64]) -> Vec<f64> {
+        let mut parts = self.weights(readings, own);
+        for (part, reading) in parts.iter_mut().zip(readings) {
             *part *= reading.likelihood;
         }
-        let whole = self.weight_of_none(own) * name.noise + parts.iter().sum::<f64>();
+        let whole: f64 = parts.iter().sum();
         parts.iter_mut().for_each(|part| *part /= whole);
         parts
     }
@@ -237,50 +214,40 @@ struct TextSum {
     likeliest: Option<(f64, &'static Candidate)>,
 }
 
-impl NameReadings {
-    fn new(name: &[u8], texts: &mut ScoredTexts) -> Self {
-        let mut readings: Vec<(Reading, f64)> = Vec::new();
-        let mut first = 0;
-        for candidate in &Candidates::get().rows {
-            if let Some(text) = texts.index(candidate, name) {
-                for (component, (language, _)) in (first..).zip(&candidate.languages) {
-                    let reading = Reading {
-                        component,
-                        candidate,
-                        text,
-                        likelihood: 0.0,
-                    };
-                    readings.push((reading, texts.cost(text, *language)));
-                }
+/// Reads a name as each component does, no charset last. Readings that are far worse than the best are left out, and those with
+/// control characters where another has none (law T8).
+fn readings(name: &[u8], texts: &mut ScoredTexts) -> Vec<Reading> {
+    let mut costs: Vec<(usize, (usize, &Candidate), f64)> = Vec::new();
+    let mut first = 0;
+    for candidate in &Candidates::get().rows {
+        if let Some(text) = texts.index(candidate, name) {
+            for (component, (language, _)) in (first..).zip(&candidate.languages) {
+                let cost = texts.cost(text, *language);
+                costs.push((component, (text, candidate), cost));
             }
-            first += candidate.languages.len();
         }
-        let is_meant = |reading: &(Reading, f64)| !texts.is_meaningless(reading.0.text);
-        if readings.iter().any(is_meant) {
-            readings.retain(is_meant);
-        }
-        let costs = readings.iter().map(|(_, cost)| *cost);
-        let least = costs.fold(f64::INFINITY, f64::min);
-        let noise = noise(name, least);
-        let least = least.min(noise);
-        let likelihood = |cost: f64| (EVIDENCE * (least - cost)).exp();
-        readings.retain(|(_, cost)| *cost < least + NEGLIGIBLE);
-        Self {
-            noise: likelihood(noise),
-            readings: readings
-                .into_iter()
-                .map(|(reading, cost)| Reading {
-                    likelihood: likelihood(cost),
-                    ..reading
-                })
-                .collect(),
-        }
+        first += candidate.languages.len();
     }
-}
-
-/// The probability of no charset on offer, of the probabilities of a name's readings.
-fn rest(parts: &[f64]) -> f64 {
-    (1.0 - parts.iter().sum::<f64>()).max(0.0)
+    let is_meant = |&(_, (text, _), _): &_| !texts.is_meaningless(text);
+    if costs.iter().any(is_meant) {
+        costs.retain(is_meant);
+    }
+    let least = costs.iter().map(|(_, _, cost)| *cost);
+    let least = least.fold(f64::INFINITY, f64::min);
+    let noise = noise(name, least);
+    let least = least.min(noise);
+    costs.retain(|(_, _, cost)| *cost < least + NEGLIGIBLE);
+    let costs = costs
+        .into_iter()
+        .map(|(component, text, cost)| (component, Some(text), cost));
+    costs
+        .chain([(first, None, noise)])
+        .map(|(component, text, cost)| Reading {
+            component,
+            text,
+            likelihood: (EVIDENCE * (least - cost)).exp(),
+        })
+        .collect()
 }
 
 /// The share of doubt about what a text says by itself, 0.0..=1.0: chance makes short words look right more often.
