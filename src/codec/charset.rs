@@ -14,10 +14,13 @@ mod single_byte;
 #[cfg(test)]
 mod tests;
 
+use std::sync::OnceLock;
+
 use unicode_normalization::char::is_public_assigned;
 
 use super::DecodeError;
 use catalogue::{CATALOGUE, CatalogueEntry, Tables};
+use single_byte::{Source, Table};
 
 /// A stateless legacy charset.
 #[derive(Clone, Copy)]
@@ -106,6 +109,11 @@ impl Charset {
         CATALOGUE.iter().map(Self)
     }
 
+    /// Returns the table of a charset of one byte per character, which is made when it is first used.
+    fn table(self, source: Source, table: &OnceLock<Table>) -> &Table {
+        table.get_or_init(|| Table::new(source, self.label()))
+    }
+
     /// Decodes; strict: no replacement, and a byte-order mark is nothing special.
     ///
     /// Not checked: that the text encodes back to the same bytes. Some multi-byte charsets spell a character in two
@@ -123,7 +131,7 @@ impl Charset {
             return Ok(text.to_owned());
         }
         match &self.0.tables {
-            Tables::SingleByte(lazy) => lazy.get().decode(bytes),
+            Tables::SingleByte(source, table) => self.table(*source, table).decode(bytes),
             Tables::MultiByte(charset) => charset.decode(bytes),
         }
     }
@@ -139,7 +147,9 @@ impl Charset {
         let first = *bytes.first()?;
         match &self.0.tables {
             _ if first.is_ascii() => Some(1),
-            Tables::SingleByte(lazy) => lazy.get().character(first).map(|_| 1),
+            Tables::SingleByte(source, table) => {
+                self.table(*source, table).character(first).map(|_| 1)
+            }
             Tables::MultiByte(charset) => charset.first_len(bytes),
         }
     }
@@ -148,7 +158,7 @@ impl Charset {
     #[must_use]
     pub fn max_len(self) -> usize {
         match &self.0.tables {
-            Tables::SingleByte(_) => 1,
+            Tables::SingleByte(..) => 1,
             Tables::MultiByte(charset) => charset.max_len(),
         }
     }
@@ -162,7 +172,7 @@ impl Charset {
             return Ok(text.as_bytes().to_owned());
         }
         match &self.0.tables {
-            Tables::SingleByte(lazy) => lazy.get().encode(text),
+            Tables::SingleByte(source, table) => self.table(*source, table).encode(text),
             Tables::MultiByte(charset) => charset.encode(text),
         }
     }
@@ -175,7 +185,7 @@ impl Charset {
         let text = self.decode(bytes).ok()?;
         let comes_back = match &self.0.tables {
             // None has two bytes for one character.
-            Tables::SingleByte(_) => true,
+            Tables::SingleByte(..) => true,
             Tables::MultiByte(charset) => charset.encode_unverified(&text).as_deref() == Ok(bytes),
         };
         (comes_back && is_same_component(bytes, &text)).then_some(text)

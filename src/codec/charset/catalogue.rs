@@ -23,23 +23,9 @@ pub(super) struct CatalogueEntry {
 /// The tables of a charset.
 pub(super) enum Tables {
     /// A byte per character; the table is made when it is first used.
-    SingleByte(Lazy),
+    SingleByte(Source, OnceLock<Table>),
     /// Up to four bytes per character.
     MultiByte(MultiByte),
-}
-
-/// A table, the label of its charset, and what it is made of.
-pub(super) struct Lazy {
-    label: &'static str,
-    source: Source,
-    table: OnceLock<Table>,
-}
-
-impl Lazy {
-    pub(super) fn get(&self) -> &Table {
-        let make = || Table::new(self.source, self.label);
-        self.table.get_or_init(make)
-    }
 }
 
 pub(super) static CATALOGUE: LazyLock<Vec<CatalogueEntry>> = LazyLock::new(|| {
@@ -50,17 +36,16 @@ pub(super) static CATALOGUE: LazyLock<Vec<CatalogueEntry>> = LazyLock::new(|| {
 
 fn entry(row: &'static str) -> Option<CatalogueEntry> {
     let mut columns = row.split('|').map(str::trim);
-    let label = columns.next()?;
     Some(CatalogueEntry {
-        label,
-        tables: tables(label, columns.next()?)?,
+        label: columns.next()?,
+        tables: tables(columns.next()?)?,
         weight: columns.next()?.parse().ok()?,
         languages: columns.next()?,
         aliases: columns.next()?,
     })
 }
 
-fn tables(label: &'static str, word: &str) -> Option<Tables> {
+fn tables(word: &str) -> Option<Tables> {
     let source = match (word, word.parse()) {
         ("iso", _) => Source::Iso,
         ("vendor", _) => Source::Vendor,
@@ -68,9 +53,5 @@ fn tables(label: &'static str, word: &str) -> Option<Tables> {
         (_, Ok(page)) => Source::Dos(page),
         (_, Err(_)) => return word.parse().ok().map(Tables::MultiByte),
     };
-    Some(Tables::SingleByte(Lazy {
-        label,
-        source,
-        table: OnceLock::new(),
-    }))
+    Some(Tables::SingleByte(source, OnceLock::new()))
 }
