@@ -4,7 +4,7 @@
 mod tests;
 
 use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
-use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick, is_nfd_quick};
+use unicode_normalization::{UnicodeNormalization, is_nfc, is_nfd};
 
 /// The Unicode version of the normalization tables: major, minor, update.
 pub const UNICODE_VERSION: (u8, u8, u8) = unicode_normalization::UNICODE_VERSION;
@@ -25,15 +25,10 @@ impl Form {
     /// Is `text` in this form?
     #[must_use]
     pub fn holds(self, text: &str) -> bool {
-        let quick = match self {
-            _ if text.is_ascii() => return true,
-            Self::Nfc => is_nfc_quick(text.chars()),
-            Self::Nfd => is_nfd_quick(text.chars()),
-        };
-        match quick {
-            IsNormalized::Yes => true,
-            IsNormalized::No => false,
-            IsNormalized::Maybe => self.apply(text) == text,
+        match self {
+            _ if text.is_ascii() => true,
+            Self::Nfc => is_nfc(text),
+            Self::Nfd => is_nfd(text),
         }
     }
 
