@@ -182,11 +182,11 @@ impl Watched {
 
     /// Sends notifications until there are no more to be sent.
     fn work(&self, kernel: &dyn Kernel) {
-        while let Some((task, job)) = self.queues.take() {
-            match task {
+        while let Some((job, notice)) = self.queues.take() {
+            match &job.1 {
                 Task::Sweep => self.expire_everything(kernel, &job),
-                Task::Unmark(number, handle) => self.take_mark(number, &handle),
-                Task::Notify(number, notice) => self.notify(kernel, number, *notice, &job),
+                Task::Unmark(number, handle) => self.take_mark(*number, handle),
+                Task::Notify(number, _) => self.notify(kernel, *number, notice, &job),
             }
         }
     }

@@ -8,7 +8,7 @@
 //! from its old parent only if nobody works there at that moment (`__d_unalias` in fs/dcache.c). Else it fails the
 //! lookup with `ESTALE`.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -247,8 +247,9 @@ struct State {
     /// Inodes with a notice on which nobody works, and since when; oldest first. The notice of one may be taken already.
     ready: VecDeque<(u64, Instant)>,
     /// Inodes with nothing but expiries of a sweep, which may wait.
-    swept: VecDeque<u64>,
-    is_swept: HashSet<u64>,
+    swept: BTreeSet<u64>,
+    /// The last one of them that was taken: the next greater one has its turn, so that none is passed over for ever.
+    swept_last: u64,
     /// Workers on inodes of `swept`.
     sweepers: usize,
     /// Inodes on which a worker works, and since when; in a sweep, since when its current notification lasts.
@@ -273,12 +274,11 @@ impl State {
         let queued = self.notices.get(&number).map(Notice::len);
         if !self.running.contains_key(&number) {
             match urgency {
-                Urgency::Event if self.is_swept.remove(&number) || queued.is_none() => {
+                Urgency::Event if self.swept.remove(&number) || queued.is_none() => {
                     self.ready.push_back((number, Instant::now()));
                 }
                 Urgency::Sweep if queued.is_none() => {
-                    self.swept.push_back(number);
-                    self.is_swept.insert(number);
+                    self.swept.insert(number);
                 }
                 Urgency::Event | Urgency::Sweep => {}
             }
@@ -304,7 +304,7 @@ impl State {
 
     /// Returns the number of inodes of `swept` that may be worked on now.
     fn may_sweep(&self) -> usize {
-        self.is_swept.len().min(MOST_SWEEPERS - self.sweepers)
+        self.swept.len().min(MOST_SWEEPERS - self.sweepers)
     }
 
     /// Takes the next inode, its notice, and whether that may have waited.
@@ -313,11 +313,7 @@ impl State {
             let (number, urgency) = if let Some(at) = self.first_free() {
                 (self.ready.remove(at)?.0, Urgency::Event)
             } else if self.may_sweep() > 0 {
-                let number = self.swept.pop_front()?;
-                if !self.is_swept.remove(&number) {
-                    continue;
-                }
-                (number, Urgency::Sweep)
+                (self.next_swept()?, Urgency::Sweep)
             } else {
                 return None;
             };
@@ -328,6 +324,14 @@ impl State {
                 return Some((number, notice, urgency));
             }
         }
+    }
+
+    fn next_swept(&mut self) -> Option<u64> {
+        let mut greater = self.swept.range(self.swept_last.saturating_add(1)..);
+        let next = *greater.next().or_else(|| self.swept.first())?;
+        self.swept.remove(&next);
+        self.swept_last = next;
+        Some(next)
     }
 
     fn is_left(&self, number: u64) -> bool {
@@ -354,7 +358,7 @@ impl State {
 
 /// The urgency of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Urgency {
+pub(super) enum Urgency {
     /// The subject has changed.
     Event,
     /// The subject may have changed.
@@ -381,20 +385,12 @@ pub(super) enum Task {
     /// Take the mark of a forgotten directory away.
     Unmark(u64, FileHandle),
     /// Notify the kernel of changes of an inode.
-    Notify(u64, Box<Notice>),
-}
-
-/// What a job is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Subject {
-    Everything,
-    Forgotten,
-    Inode(u64, Urgency),
+    Notify(u64, Urgency),
 }
 
 /// A task that a worker has taken; dropped when it is done.
 #[derive(Debug)]
-pub(super) struct Job<'a>(&'a Queues, Subject);
+pub(super) struct Job<'a>(&'a Queues, pub(super) Task);
 
 impl Job<'_> {
     /// The next notification of a sweep begins. False where it may as well not: there is something else to be said of its inode,
@@ -402,11 +398,11 @@ impl Job<'_> {
     pub(super) fn step(&self) -> bool {
         let mut state = self.0.state.lock();
         let is_awaited = match self.1 {
-            Subject::Inode(number, _) => {
+            Task::Notify(number, _) => {
                 state.running.insert(number, Instant::now());
                 state.notices.contains_key(&number)
             }
-            Subject::Everything | Subject::Forgotten => false,
+            Task::Sweep | Task::Unmark(..) => false,
         };
         !is_awaited && !state.is_over
     }
@@ -416,9 +412,9 @@ impl Drop for Job<'_> {
     fn drop(&mut self) {
         let mut state = self.0.state.lock();
         match self.1 {
-            Subject::Everything => state.is_sweeping = false,
-            Subject::Forgotten => state.is_unmarking = false,
-            Subject::Inode(number, urgency) => {
+            Task::Sweep => state.is_sweeping = false,
+            Task::Unmark(..) => state.is_unmarking = false,
+            Task::Notify(number, urgency) => {
                 state.running.remove(&number);
                 state.sweepers -= usize::from(urgency == Urgency::Sweep);
                 if state.notices.contains_key(&number) {
@@ -494,7 +490,6 @@ impl Queues {
         state.notices.clear();
         state.ready.clear();
         state.swept.clear();
-        state.is_swept.clear();
         state.waiting = 0;
         state.repetitions = Repetitions::default();
         state.is_sweep_wanted = true;
@@ -502,8 +497,8 @@ impl Queues {
         self.changed.notify_all();
     }
 
-    /// Takes a task; waits for one. `None` where this worker is to end.
-    pub(super) fn take(&self) -> Option<(Task, Job<'_>)> {
+    /// Takes a task, and the notice where it is of one; waits for one. `None` where this worker is to end.
+    pub(super) fn take(&self) -> Option<(Job<'_>, Notice)> {
         let mut state = self.state.lock();
         let idle_since = Instant::now();
         loop {
@@ -514,7 +509,7 @@ impl Queues {
                 state.is_sweep_wanted = false;
                 state.is_sweeping = true;
                 state.taken = Some(Instant::now());
-                return Some((Task::Sweep, Job(self, Subject::Everything)));
+                return Some((Job(self, Task::Sweep), Notice::default()));
             }
             let now = Instant::now();
             state.leaving.retain(|leaving| leaving.until > now);
@@ -524,17 +519,14 @@ impl Queues {
                 state.waiting = state.waiting.saturating_sub(notice.len());
                 state.running.insert(number, now);
                 state.taken = Some(Instant::now());
-                return Some((
-                    Task::Notify(number, Box::new(notice)),
-                    Job(self, Subject::Inode(number, urgency)),
-                ));
+                return Some((Job(self, Task::Notify(number, urgency)), notice));
             }
             if !state.is_unmarking
                 && let Some((number, handle)) = state.forgotten.pop()
             {
                 state.is_unmarking = true;
                 state.taken = Some(now);
-                return Some((Task::Unmark(number, handle), Job(self, Subject::Forgotten)));
+                return Some((Job(self, Task::Unmark(number, handle)), Notice::default()));
             }
             if idle_since.elapsed() >= IDLE && state.is_idle() && state.workers > 1 {
                 state.workers -= 1;
@@ -572,7 +564,7 @@ impl Queues {
         let lacks_workers = wanted.min(MOST_STARTED).min(MOST_WORKERS - state.workers);
         state.workers += lacks_workers;
         let is_busy = !state.ready.is_empty()
-            || !state.is_swept.is_empty()
+            || !state.swept.is_empty()
             || !state.running.is_empty()
             || state.may_unmark()
             || state.is_sweeping;

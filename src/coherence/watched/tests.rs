@@ -225,11 +225,10 @@ fn f5_names_that_are_held_up_one_after_another_are_a_stall_and_delay_no_attribut
     let mut notice = Notice::of_itself();
     notice.expired = [b"1", b"2"].map(|name| name[..].into()).into();
     queues.add_once(ROOT, notice);
-    let Some((Task::Notify(ROOT, notice), job)) = queues.take() else {
-        panic!("the root is to come");
-    };
+    let (job, notice) = queues.take().unwrap();
+    assert!(matches!(job.1, Task::Notify(ROOT, _)), "{job:?}");
     let kernel = Slow(queues, Mutex::default());
-    watched(&coherence).notify(&kernel, ROOT, *notice, &job);
+    watched(&coherence).notify(&kernel, ROOT, notice, &job);
     let told = kernel.1.into_inner();
     assert_eq!(told, [(false, None), (true, None), (true, Some(ROOT))]);
 }
@@ -311,11 +310,11 @@ fn a_directory_that_is_forgotten_is_marked_no_more() {
     assert_eq!(marked(), 51);
     for number in numbers {
         coherence.forget(number, 1);
-        let (task, job) = watched(&coherence).queues.take().unwrap();
-        let Task::Unmark(number, handle) = task else {
+        let (job, _) = watched(&coherence).queues.take().unwrap();
+        let Task::Unmark(number, handle) = &job.1 else {
             panic!("something else to be done");
         };
-        watched(&coherence).take_mark(number, &handle);
+        watched(&coherence).take_mark(*number, handle);
         drop(job);
     }
     assert_eq!(marked(), 1, "the root");

@@ -1,13 +1,22 @@
 use super::*;
 
+/// The inode that a task is about, with its notice.
+fn taken(queues: &Queues) -> (u64, Notice, Job<'_>) {
+    let (job, notice) = queues.take().unwrap();
+    match job.1 {
+        Task::Notify(number, _) => (number, notice, job),
+        Task::Sweep | Task::Unmark(..) => panic!("{job:?}"),
+    }
+}
+
 /// The inode of the next task, if there is one that can be done now.
 fn next(queues: &Queues) -> Option<(u64, Job<'_>)> {
     let state = queues.state.lock();
     let is_any = state.first_free().is_some();
     drop(state);
-    is_any.then(|| match queues.take() {
-        Some((Task::Notify(number, _), job)) => (number, job),
-        other => panic!("{other:?}"),
+    is_any.then(|| {
+        let (number, _, job) = taken(queues);
+        (number, job)
     })
 }
 
@@ -60,8 +69,8 @@ fn a_mark_that_cannot_be_taken_away_delays_no_notification() {
     let queues = Queues::default();
     assert_eq!(queues.tend().lacks_workers, 1, "the first");
     queues.unmark(7, FileHandle::from_parts(1, b"directory").unwrap());
-    let (task, held) = queues.take().unwrap();
-    assert!(matches!(task, Task::Unmark(7, _)), "{task:?}");
+    let (held, _) = queues.take().unwrap();
+    assert!(matches!(held.1, Task::Unmark(7, _)), "{held:?}");
     push(&queues, 8);
     let age = |at: &mut Instant| *at = at.checked_sub(TENDED).unwrap();
     let mut state = queues.state.lock();
@@ -92,7 +101,7 @@ fn what_comes_for_a_stalled_inode_waits_until_that_is_over() {
     job.step();
     assert_eq!(queues.tend().stalled, None);
     drop(job);
-    let Some((Task::Notify(7, notice), _job)) = queues.take() else {
+    let (7, notice, _job) = taken(&queues) else {
         panic!("7 is to come");
     };
     assert_eq!((notice.len(), notice.swept.absent.len()), (1, 1));
@@ -107,8 +116,8 @@ fn everything_is_expired_where_too_much_waits() {
     assert!(queues.tend().is_full);
     queues.sweep();
     assert!(!queues.tend().is_full);
-    let (task, job) = queues.take().unwrap();
-    assert!(matches!(task, Task::Sweep));
+    let (job, _) = queues.take().unwrap();
+    assert!(matches!(job.1, Task::Sweep));
     assert!(next(&queues).is_none());
     drop(job);
 }
@@ -121,7 +130,7 @@ fn a_directory_that_another_one_leaves_is_not_worked_on_for_a_moment() {
     push(&queues, 8);
     assert_eq!(next(&queues).unwrap().0, 8);
     let start = Instant::now();
-    let Some((Task::Notify(7, _), _job)) = queues.take() else {
+    let (7, _, _job) = taken(&queues) else {
         panic!("7 is to come");
     };
     assert!(start.elapsed() < PATIENCE + TAKES);
@@ -146,12 +155,7 @@ fn whoever_holds_what_may_be_wrong_takes_a_part_of_the_workers_only() {
     for number in 1..=2 * MOST_SWEEPERS {
         queues.add_swept([(number as u64, Swept::default())]);
     }
-    let held: Vec<_> = (0..MOST_SWEEPERS)
-        .map(|_| match queues.take() {
-            Some((Task::Notify(_, _), job)) => job,
-            other => panic!("{other:?}"),
-        })
-        .collect();
+    let held: Vec<_> = (0..MOST_SWEEPERS).map(|_| taken(&queues).2).collect();
     assert!(queues.state.lock().next().is_none(), "no more than that");
     // What changed meanwhile does not wait, new or among what does.
     let last = 2 * MOST_SWEEPERS as u64;
@@ -162,9 +166,25 @@ fn whoever_holds_what_may_be_wrong_takes_a_part_of_the_workers_only() {
     drop(held);
     let left = std::iter::from_fn(|| {
         let is_any = queues.state.lock().may_sweep() > 0;
-        is_any.then(|| queues.take().map(|(_, job)| drop(job)))
+        is_any.then(|| queues.take().map(|(job, _)| drop(job)))
     });
     assert_eq!(left.count(), MOST_SWEEPERS - 1);
+}
+
+/// Law F5.
+#[test]
+fn a_directory_that_is_swept_again_and_again_waits_for_the_others() {
+    let queues = Queues::default();
+    for number in [7, 8, 9] {
+        queues.add_swept([(number, Swept::default())]);
+    }
+    let taken = |_| {
+        let (number, _, job) = taken(&queues);
+        drop(job);
+        queues.add_swept([(number, Swept::default())]);
+        number
+    };
+    assert!((0..6).map(taken).eq([7, 8, 9, 7, 8, 9]));
 }
 
 /// Law F5.
@@ -179,9 +199,9 @@ fn what_is_expired_in_one_directory_delays_no_other_and_no_change() {
     queues.add_swept([(7, swept(2 * MOST_WAITING))]);
     queues.add_swept([(8, swept(1))]);
     assert!(!queues.tend().is_full);
-    let take = || match queues.take() {
-        Some((Task::Notify(number, notice), job)) => (number, notice.swept.absent.len(), job),
-        other => panic!("{other:?}"),
+    let take = || {
+        let (number, notice, job) = taken(&queues);
+        (number, notice.swept.absent.len(), job)
     };
     let (number, count, slow) = take();
     assert_eq!((number, count), (7, 2 * MOST_WAITING));
@@ -236,7 +256,7 @@ fn changes_are_repeated_once() {
     assert!(next(&queues).is_none(), "at least a whole period");
     due();
     queues.tend();
-    let Some((Task::Notify(7, notice), _job)) = queues.take() else {
+    let (7, notice, _job) = taken(&queues) else {
         panic!("7 is to come");
     };
     assert!(!notice.names[&name].is_first);
