@@ -18,7 +18,7 @@ const SHARDS: usize = 16;
 
 /// The best server of an open file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wish {
+enum Wish {
     /// The kernel, from the backing file.
     Kernel,
     /// The same, but each write is to come to us: only here it is known who writes.
@@ -27,37 +27,18 @@ pub enum Wish {
     Us,
 }
 
-/// An open file that is to be served.
-#[derive(Debug, Clone, Copy)]
-pub struct Open {
-    /// Its inode.
-    pub inode: InodeId,
-    /// The best server of it.
-    pub wish: Wish,
-    /// Is it open for writing?
-    pub writes: bool,
-    /// Whether what the kernel does by itself for this file may use what is kept for root.
-    pub as_root: bool,
-}
-
-impl From<&Opened> for Open {
-    fn from(opened: &Opened) -> Self {
+impl Wish {
+    fn of(opened: &Opened) -> Self {
         let stat = &opened.stat;
-        let wish = if stat.is_append_only {
-            Wish::Us
+        if stat.is_append_only {
+            Self::Us
         } else if stat.has_set_id() {
-            Wish::KernelButWrites
+            Self::KernelButWrites
         } else if stat.size == 0 && !opened.writes {
             // There is nothing to read that would be worth telling the kernel of the file.
-            Wish::Us
+            Self::Us
         } else {
-            Wish::Kernel
-        };
-        Self {
-            inode: opened.inode,
-            wish,
-            writes: opened.writes,
-            as_root: opened.identity.is_some_and(|(uid, _)| uid == 0),
+            Self::Kernel
         }
     }
 }
@@ -103,22 +84,25 @@ impl<I> Default for Serving<I> {
 }
 
 impl<I> Serving<I> {
-    /// Decides how `open` is served, until [`leave`](Self::leave). Where the kernel could do it, and knows no backing file of the inode
+    /// Decides how a file that was opened is served, until [`leave`](Self::leave). Where the kernel could do it, and knows no backing file of the inode
     /// yet, `tell` tells it; we serve what it does not take.
-    pub fn enter(&self, open: Open, tell: impl FnOnce() -> io::Result<I>) -> Way<I> {
-        let Some(shard) = self.shard(open.inode) else {
+    pub fn enter(&self, opened: &Opened, tell: impl FnOnce() -> io::Result<I>) -> Way<I> {
+        let wish = Wish::of(opened);
+        // What the kernel does by itself for this file may use what is kept for root.
+        let is_as_root = opened.identity.is_some_and(|(uid, _)| uid == 0);
+        let Some(shard) = self.shard(opened.inode) else {
             return Way::Cached;
         };
         let mut served = shard.lock();
-        let served = match served.entry(open.inode) {
+        let served = match served.entry(opened.inode) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
-                let by = match open.wish {
+                let by = match wish {
                     Wish::Us => By::Us,
                     Wish::Kernel | Wish::KernelButWrites => match tell() {
                         Ok(id) => By::Kernel {
                             id: Arc::new(id),
-                            as_root: open.as_root,
+                            as_root: is_as_root,
                         },
                         Err(error) => {
                             log::trace!("served by ourselves: {error}");
@@ -132,14 +116,14 @@ impl<I> Serving<I> {
         served.opens += 1;
         match &served.by {
             By::Kernel { id, as_root } => {
-                let alike = open.wish == Wish::Kernel && *as_root == open.as_root;
-                if alike || !open.writes {
+                let alike = wish == Wish::Kernel && *as_root == is_as_root;
+                if alike || !opened.writes {
                     Way::Kernel(Arc::clone(id))
                 } else {
                     Way::KernelButAsked(Arc::clone(id))
                 }
             }
-            By::Us if open.wish == Wish::Us && open.writes => Way::Asked,
+            By::Us if wish == Wish::Us && opened.writes => Way::Asked,
             By::Us => Way::Cached,
         }
     }

@@ -113,30 +113,26 @@ impl Adapter {
     }
 
     fn symlink(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
-        let name = request.arguments.text()?;
-        let new = request.new_entry(name, 0, 0);
+        let new = request.new_entry(0, 0)?;
         let target = request.arguments.text()?;
         self.make(&new, reply, |fs| fs.symlink(&new, target))
     }
 
     fn mknod(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
         let asked: MknodIn = request.arguments.record()?;
-        let name = request.arguments.text()?;
-        let new = request.new_entry(name, asked.mode, asked.umask);
+        let new = request.new_entry(asked.mode, asked.umask)?;
         self.make(&new, reply, |fs| fs.mknod(&new, u64::from(asked.rdev)))
     }
 
     fn mkdir(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
         let MkdirIn { mode, umask } = request.arguments.record()?;
-        let name = request.arguments.text()?;
-        let new = request.new_entry(name, mode, umask);
+        let new = request.new_entry(mode, umask)?;
         self.make(&new, reply, |fs| fs.mkdir(&new))
     }
 
     fn link(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
         let LinkIn { node } = request.arguments.record()?;
-        let name = request.arguments.text()?;
-        let new = request.new_entry(name, 0, 0);
+        let new = request.new_entry(0, 0)?;
         self.make(&new, reply, |fs| fs.link(&new, node))
     }
 
@@ -166,8 +162,7 @@ impl Adapter {
         create: impl FnOnce(&Coherence, &NewEntry<'_>, i32) -> Result<(Entry, Kept, Opened), FsError>,
     ) -> Result<(), FsError> {
         let asked: CreateIn = request.arguments.record()?;
-        let name = request.arguments.text()?;
-        let new = request.new_entry(name, asked.mode, asked.umask);
+        let new = request.new_entry(asked.mode, asked.umask)?;
         let (entry, kept, opened) = create(&self.coherence, &new, asked.flags)?;
         reply.entry(&entry, kept)?;
         Ok(reply.record(&self.serve_opened(&opened))?)
@@ -260,7 +255,7 @@ impl Adapter {
 
     /// Decides how a file that was opened is served, and answers so.
     fn serve_opened(&self, opened: &Opened) -> OpenOut {
-        let way = self.serving.enter(opened.into(), || {
+        let way = self.serving.enter(opened, || {
             if !self.passthrough {
                 return Err(io::ErrorKind::Unsupported.into());
             }

@@ -44,15 +44,18 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// The entry `name` that it is to make in the directory that it is about.
-    pub(super) fn new_entry(&self, name: &'a [u8], mode: u32, umask: u32) -> NewEntry<'a> {
-        NewEntry {
+    /// The entry that it is to make in the directory that it is about, by the name that is its next text.
+    ///
+    /// # Errors
+    /// As for [`Arguments::text`].
+    pub(super) fn new_entry(&mut self, mode: u32, umask: u32) -> Result<NewEntry<'a>, Errno> {
+        Ok(NewEntry {
             caller: self.caller,
             parent: self.node,
-            name,
+            name: self.arguments.text()?,
             mode,
             umask,
-        }
+        })
     }
 }
 

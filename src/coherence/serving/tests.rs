@@ -1,13 +1,27 @@
 use std::cell::Cell;
+use std::os::fd::OwnedFd;
 
 use super::*;
+use crate::backing::Stat;
 
-fn open(wish: Wish, writes: bool, as_root: bool) -> Open {
-    Open {
+fn open(wish: Wish, writes: bool, as_root: bool) -> Opened {
+    let backing_file = Arc::new(OwnedFd::from(tempfile::tempfile().unwrap()));
+    let mut stat = Stat::of(&*backing_file).unwrap();
+    stat.size = 1;
+    match wish {
+        Wish::Kernel => {}
+        Wish::KernelButWrites => stat.mode |= libc::S_ISUID,
+        Wish::Us => stat.is_append_only = true,
+    }
+    Opened {
+        handle: 0,
         inode: (7, 0),
-        wish,
+        stat,
         writes,
-        as_root,
+        backing_file,
+        identity: Some((u32::from(!as_root), 0)),
+        closes_quietly: false,
+        is_mappable: false,
     }
 }
 
@@ -24,29 +38,27 @@ fn all_opens_of_an_inode_share_one_backing_file_until_the_last_is_closed() {
         Ok(told.get())
     };
     let plain = open(Wish::Kernel, true, true);
-    assert_eq!(serving.enter(plain, tell), Way::Kernel(Arc::new(1)));
-    assert_eq!(serving.enter(plain, tell), Way::Kernel(Arc::new(1)));
+    assert_eq!(serving.enter(&plain, tell), Way::Kernel(Arc::new(1)));
+    assert_eq!(serving.enter(&plain, tell), Way::Kernel(Arc::new(1)));
     serving.leave(plain.inode);
-    assert_eq!(serving.enter(plain, tell), Way::Kernel(Arc::new(1)));
-    let other = Open {
-        inode: (7, 1),
-        ..plain
-    };
-    assert_eq!(serving.enter(other, tell), Way::Kernel(Arc::new(2)));
+    assert_eq!(serving.enter(&plain, tell), Way::Kernel(Arc::new(1)));
+    let mut other = open(Wish::Kernel, true, true);
+    other.inode = (7, 1);
+    assert_eq!(serving.enter(&other, tell), Way::Kernel(Arc::new(2)));
     serving.leave(plain.inode);
     serving.leave(plain.inode);
-    assert_eq!(serving.enter(plain, tell), Way::Kernel(Arc::new(3)));
+    assert_eq!(serving.enter(&plain, tell), Way::Kernel(Arc::new(3)));
 }
 
 #[test]
 fn what_the_kernel_does_not_take_stays_with_us_until_the_last_is_closed() {
     let serving = Serving::default();
     let plain = open(Wish::Kernel, true, true);
-    assert_eq!(serving.enter(plain, refused), Way::Cached);
-    assert_eq!(serving.enter(plain, || Ok(1)), Way::Cached);
+    assert_eq!(serving.enter(&plain, refused), Way::Cached);
+    assert_eq!(serving.enter(&plain, || Ok(1)), Way::Cached);
     serving.leave(plain.inode);
     serving.leave(plain.inode);
-    assert_eq!(serving.enter(plain, || Ok(2)), Way::Kernel(Arc::new(2)));
+    assert_eq!(serving.enter(&plain, || Ok(2)), Way::Kernel(Arc::new(2)));
 }
 
 #[test]
@@ -62,9 +74,9 @@ fn a_backing_file_that_was_told_for_root_takes_no_writes_of_others() {
         (false, false, true, kernel()),
     ] {
         let serving = Serving::default();
-        serving.enter(open(Wish::Kernel, false, first), || Ok(1));
+        serving.enter(&open(Wish::Kernel, false, first), || Ok(1));
         let second = open(Wish::Kernel, writes, second);
-        assert_eq!(serving.enter(second, refused), way);
+        assert_eq!(serving.enter(&second, refused), way);
     }
 }
 
@@ -72,10 +84,10 @@ fn a_backing_file_that_was_told_for_root_takes_no_writes_of_others() {
 fn writes_that_are_to_come_to_us_do_so_beside_readers_that_the_kernel_serves() {
     let serving = Serving::default();
     let reader = open(Wish::KernelButWrites, false, false);
-    assert_eq!(serving.enter(reader, || Ok(1)), Way::Kernel(Arc::new(1)));
+    assert_eq!(serving.enter(&reader, || Ok(1)), Way::Kernel(Arc::new(1)));
     let writer = open(Wish::KernelButWrites, true, false);
     assert_eq!(
-        serving.enter(writer, refused),
+        serving.enter(&writer, refused),
         Way::KernelButAsked(Arc::new(1))
     );
 }
@@ -84,14 +96,14 @@ fn writes_that_are_to_come_to_us_do_so_beside_readers_that_the_kernel_serves() {
 fn a_file_that_can_only_be_appended_to_is_not_mapped_for_writing() {
     let serving = Serving::default();
     let (reader, writer) = (open(Wish::Us, false, true), open(Wish::Us, true, true));
-    assert_eq!(serving.enter(reader, || Ok(1)), Way::Cached);
-    assert_eq!(serving.enter(writer, || Ok(1)), Way::Asked);
+    assert_eq!(serving.enter(&reader, || Ok(1)), Way::Cached);
+    assert_eq!(serving.enter(&writer, || Ok(1)), Way::Asked);
     // One that became so while it was open: the others have its backing file.
     let serving = Serving::default();
-    serving.enter(open(Wish::Kernel, false, true), || Ok(1));
-    assert_eq!(serving.enter(reader, refused), Way::Kernel(Arc::new(1)));
+    serving.enter(&open(Wish::Kernel, false, true), || Ok(1));
+    assert_eq!(serving.enter(&reader, refused), Way::Kernel(Arc::new(1)));
     assert_eq!(
-        serving.enter(writer, refused),
+        serving.enter(&writer, refused),
         Way::KernelButAsked(Arc::new(1))
     );
 }
