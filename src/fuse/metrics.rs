@@ -40,10 +40,7 @@ fn add(counter: &AtomicU64, more: u64) {
 
 /// Which of the ranges a time is in.
 fn range(time: Duration) -> usize {
-    // Each limit is four times the one before it.
-    let over = time.as_micros() >> 2;
-    let range = (u128::BITS - over.leading_zeros()).div_ceil(2);
-    usize::try_from(range).map_or(RANGES - 1, |range| range.min(RANGES - 1))
+    LIMITS.partition_point(|&limit| u128::from(limit) <= time.as_micros())
 }
 
 impl Counters {
