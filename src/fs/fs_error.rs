@@ -7,13 +7,8 @@ use crate::policy::{ErrnoChoice, Offence};
 /// Why an operation failed: the policy said no, the system said no, or the inode is gone.
 #[derive(Debug)]
 pub enum FsError {
-    /// The policy refuses the name, with this errno.
-    Refused {
-        /// The errno of the refusal (law N9).
-        errno: i32,
-        /// The rule that the name breaks.
-        offence: Offence,
-    },
+    /// The policy refuses the name, with this errno (law N9).
+    Refused(i32),
     /// A system call failed; its error is unchanged.
     Io(io::Error),
     /// The kernel asks for an inode or a handle that is not there any more.
@@ -23,10 +18,7 @@ pub enum FsError {
 impl FsError {
     /// The error of a name that is no component of a path.
     pub(super) fn no_name(offence: Offence) -> Self {
-        Self::Refused {
-            errno: ErrnoChoice::default().errno(offence.rule),
-            offence,
-        }
+        Self::Refused(ErrnoChoice::default().errno(offence.rule))
     }
 
     /// Returns whether a system call failed with this errno.
@@ -38,7 +30,7 @@ impl FsError {
     #[must_use]
     pub fn errno(&self) -> i32 {
         match self {
-            Self::Refused { errno, .. } => *errno,
+            Self::Refused(errno) => *errno,
             Self::Io(error) => error.raw_os_error().unwrap_or(libc::EIO),
             Self::Stale => libc::ESTALE,
         }

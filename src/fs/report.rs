@@ -12,10 +12,7 @@ use crate::records::{Name, OffenceRecord, Time};
 impl Terms {
     /// The refusal of a name.
     pub(super) fn refusal(&self, offence: Offence) -> FsError {
-        FsError::Refused {
-            errno: self.map.errno.errno(offence.rule),
-            offence,
-        }
+        FsError::Refused(self.map.errno.errno(offence.rule))
     }
 }
 
