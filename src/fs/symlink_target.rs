@@ -220,13 +220,8 @@ impl Utf8Fs {
             }
             Ok((stored, None))
         })?;
-        let Some(text) = stored else {
-            return Ok(StoredTarget {
-                text: target.to_vec(),
-                noted: None,
-            });
-        };
-        let noted = noted.filter(|_| terms.mode != Mode::Off);
+        let noted = noted.filter(|_| stored.is_some() && terms.mode != Mode::Off);
+        let text = stored.unwrap_or_else(|| target.to_vec());
         let stored = StoredTarget { text, noted };
         if let Some(noted) = &stored.noted
             && noted.verdict == Verdict::Refused
@@ -358,24 +353,19 @@ impl Utf8Fs {
             let count = parts.len();
             for (index, part) in parts.iter_mut().enumerate() {
                 let goes_on = index + 1 < count;
-                let gone = match part.as_slice() {
-                    b"" | b"." => walk.spend(1),
-                    b".." => match walk.up() {
-                        Err(Halt::Out) => Err(Halt::TooFar),
-                        gone => gone,
-                    },
-                    name if is_itself(name) => match BackingName::parse(name) {
-                        Ok(name) => walk.down(&name),
-                        Err(_no_name) => Ok(()),
-                    },
-                    name => {
-                        walk.spend(SOUGHT)?;
-                        let (other, child) = translate(&walk, name)?;
-                        *part = other;
-                        if goes_on { walk.enter(child) } else { Ok(()) }
+                if is_itself(part) {
+                    match walk.step(part) {
+                        Err(Halt::Out) if part == b".." => return Err(Halt::TooFar),
+                        gone => gone?,
                     }
-                };
-                gone?;
+                    continue;
+                }
+                walk.spend(SOUGHT)?;
+                let (other, child) = translate(&walk, part)?;
+                *part = other;
+                if goes_on {
+                    walk.enter(child)?;
+                }
             }
             Ok(())
         });

@@ -144,7 +144,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Goes to the directory above.
-    pub(super) fn up(&mut self) -> Result<(), Halt> {
+    fn up(&mut self) -> Result<(), Halt> {
         self.spend(1)?;
         self.stack.pop();
         if self.stack.is_empty() {
@@ -156,11 +156,17 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Goes to the entry `name`, and if that is a symlink, to where it leads.
-    pub(super) fn down(&mut self, name: &BackingName) -> Result<(), Halt> {
+    /// Goes where a component leads: for a `..` to the directory above, for a name to its entry, and if that is a symlink, to where
+    /// that leads.
+    pub(super) fn step(&mut self, component: &[u8]) -> Result<(), Halt> {
+        if component == b".." {
+            return self.up();
+        }
         self.spend(1)?;
-        let child = self.child(name)?;
-        self.enter(child)
+        match BackingName::parse(component) {
+            Ok(name) => self.enter(self.child(&name)?),
+            Err(_empty_or_dot) => Ok(()),
+        }
     }
 
     /// The entry `name`, held; `None` where there is none.
@@ -205,11 +211,7 @@ impl<'a> Walk<'a> {
             self.base = root;
         }
         for component in components(target).skip(first) {
-            match (component, BackingName::parse(component)) {
-                (b"..", _) => self.up()?,
-                (_, Ok(name)) => self.down(&name)?,
-                (_, Err(_empty_or_dot)) => self.spend(1)?,
-            }
+            self.step(component)?;
         }
         Ok(())
     }
