@@ -60,12 +60,6 @@ impl LockRange {
         end: i64::MAX.unsigned_abs(),
     };
 
-    /// Is it the whole file?
-    #[must_use]
-    pub fn is_whole(self) -> bool {
-        self.start == 0 && self.end >= Self::WHOLE.end
-    }
-
     /// Have the two a byte in common?
     #[must_use]
     pub fn meets(self, other: Self) -> bool {

@@ -57,8 +57,6 @@ pub struct Change {
     pub is_of_name: bool,
     /// Did it lose the name?
     pub is_gone: bool,
-    /// The process that did it; 0 where it cannot be told.
-    pub pid: u32,
 }
 
 impl Watcher {
@@ -171,7 +169,6 @@ fn change(event: Event<'_>) -> Option<Change> {
         inode: None,
         is_of_name: event.mask & NAMES != 0,
         is_gone: event.mask & (libc::FAN_DELETE | libc::FAN_MOVED_FROM) != 0,
-        pid: event.pid,
     };
     event.handles(|kind, handle, name| match kind {
         libc::FAN_EVENT_INFO_TYPE_FID => change.inode = Some(handle),

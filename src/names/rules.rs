@@ -86,8 +86,6 @@ pub struct Rules {
     /// Can a name that conforms on the whole mount offend by one of the sections, or be let through by one where it offends
     /// otherwise?
     concerns_conforming: bool,
-    /// Are names normalized anywhere? Then they have other spellings everywhere and for everybody (law N10).
-    normalizes: bool,
 }
 
 impl Rules {
@@ -100,22 +98,20 @@ impl Rules {
         let is_stored_otherwise = all.unique.is_some() || all.map.store_as.is_some();
         let concerns_conforming =
             sections.iter().any(concerns) || is_stored_otherwise && !sections.is_empty();
-        let normalizes = |terms: &Terms| terms.mode == Mode::Normalize;
-        let is_anywhere =
-            normalizes(&all) || sections.iter().any(|section| normalizes(&section.terms));
         Self {
             all: Arc::new(all),
             sections,
             exempt,
             concerns_conforming,
-            normalizes: is_anywhere,
         }
     }
 
-    /// Are names normalized anywhere?
+    /// Are names normalized anywhere? Then they have other spellings everywhere and for everybody (law N10).
     #[must_use]
     pub fn normalizes(&self) -> bool {
-        self.normalizes
+        let sections = self.sections.iter().map(|section| &section.terms);
+        let mut all = sections.chain([&self.all]);
+        all.any(|terms| terms.mode == Mode::Normalize)
     }
 
     /// Returns the users and patterns that are exempt.

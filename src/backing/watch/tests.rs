@@ -66,7 +66,6 @@ fn names_and_contents_in_a_marked_directory_are_told_and_no_others() {
             inode: Some(handle_of(&inside.join("sub"))),
             is_of_name: true,
             is_gone: false,
-            pid: std::process::id(),
         }
     );
 
