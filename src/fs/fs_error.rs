@@ -21,11 +21,6 @@ impl FsError {
         Self::Refused(ErrnoChoice::default().errno(offence.rule))
     }
 
-    /// Returns whether a system call failed with this errno.
-    pub(super) fn is_of_system(&self, errno: i32) -> bool {
-        matches!(self, Self::Io(error) if error.raw_os_error() == Some(errno))
-    }
-
     /// The errno for the caller.
     #[must_use]
     pub fn errno(&self) -> i32 {

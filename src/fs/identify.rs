@@ -8,15 +8,6 @@ use crate::backing::ticks::is_before_this_tick;
 use crate::backing::{Dir, FileHandle, Stat};
 use crate::names::BackingName;
 
-/// The result of a look at a name.
-#[derive(Debug)]
-pub(super) enum Sight {
-    /// Its attributes alone, which is all that an inode needs that is known.
-    Attributes(Stat),
-    /// All that an inode needs.
-    Whole(Looked),
-}
-
 /// An entry that was looked at.
 #[derive(Debug)]
 pub(super) struct Looked {
@@ -29,6 +20,8 @@ pub(super) struct Looked {
 /// The way to open an inode.
 #[derive(Debug)]
 pub(super) enum By {
+    /// Its name alone, whose attributes were asked for: all that an inode needs that is known.
+    Name,
     /// An `O_PATH` descriptor. What is known of it was asked of this descriptor: all is of one inode.
     Fd(OwnedFd),
     /// Its handle. The name was asked twice, and can have led to two inodes: the handle can be that of another than the
@@ -48,12 +41,13 @@ impl Utf8Fs {
         &self,
         dir: &Dir<&OwnedFd>,
         name: &BackingName,
-    ) -> io::Result<Sight> {
+    ) -> io::Result<Looked> {
         // What could lead back into this filesystem must not be asked before it is known not to.
         if self.own_device.get().is_some() {
-            return self.look_by_fd(dir, name).map(Sight::Whole);
+            return self.look_by_fd(dir, name);
         }
-        dir.stat_child(name).map(Sight::Attributes)
+        let (stat, by) = (dir.stat_child(name)?, By::Name);
+        Ok(Looked { stat, by })
     }
 
     /// Finds out what the entry `name` can be opened by, which was looked at by its name alone.

@@ -12,7 +12,6 @@ use rustix::io::Errno;
 
 use super::audit::Operation;
 use super::descriptors::Use;
-use super::identify::Sight;
 use super::io::{KERNELS_OWN, Opened};
 use super::resolve::{Making, NewName};
 use super::{Caller, Entry, FsError, Utf8Fs, Waits};
@@ -96,22 +95,19 @@ impl Utf8Fs {
         let made = self.make(&making, new, |dir, backing| {
             let flags = flags & !KERNELS_OWN | self.waiting() | libc::O_EXCL;
             let create = || dir.create(backing, flags, new.mode);
-            let opened = match is_back {
-                true => until_free(|| self.inodes.with_descriptors(create)),
-                false => self.inodes.with_descriptors(create),
-            };
-            let opened = opened?;
+            let patience = if is_back { PATIENCE } else { Duration::ZERO };
+            let opened = until_free(patience, || self.inodes.with_descriptors(create))?;
             let looked = self.look_at_made(&opened)?;
             Ok((opened, looked))
         });
         let ((opened, looked), made) = match made {
-            Err(error) if error.is_of_system(libc::EEXIST) && !is_exclusive => {
+            Err(FsError::Io(error)) if is_taken(&error) && !is_exclusive => {
                 self.sent_back.note(caller);
                 return Err(FsError::Stale);
             }
             made => made?,
         };
-        let entry = self.enter(Sight::Whole(looked), &making.directory, made.entry)?;
+        let entry = self.enter(looked, &making.directory, made.entry)?;
         let (inode, stat) = (Arc::clone(&entry.inode), entry.stat);
         let opened = self.opened(caller, (opened, taken), None, inode, stat, flags)?;
         self.sent_back.end(caller);
@@ -204,7 +200,7 @@ impl Utf8Fs {
         if child.stat.kind() != kind {
             return Err(Errno::EXIST.into());
         }
-        self.enter(Sight::Whole(child), &making.directory, made.entry)
+        self.enter(child, &making.directory, made.entry)
     }
 
     pub(super) fn become_caller(&self, caller: Caller, umask: u32) -> io::Result<()> {
@@ -261,14 +257,17 @@ impl Utf8Fs {
     }
 }
 
-/// Has a file made until its name is free, but not for ever.
-fn until_free<T>(create: impl Fn() -> io::Result<T>) -> io::Result<T> {
+fn is_taken(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::EEXIST)
+}
+
+/// Has a file made until its name is free, but not for longer than `patience`.
+fn until_free<T>(patience: Duration, create: impl Fn() -> io::Result<T>) -> io::Result<T> {
     let start = Instant::now();
     let (mut pause, longest) = PAUSES;
     loop {
         let made = create();
-        let is_taken = |error: &io::Error| error.raw_os_error() == Some(libc::EEXIST);
-        if !made.as_ref().is_err_and(is_taken) || start.elapsed() >= PATIENCE {
+        if !made.as_ref().is_err_and(is_taken) || start.elapsed() >= patience {
             return made;
         }
         std::thread::sleep(pause);

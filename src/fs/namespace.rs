@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 
 use super::audit::Operation;
-use super::identify::Sight;
+use super::identify::{By, Looked};
 use super::inode::{OpenInode, Place};
 use super::resolve::{Making, Resolved};
 use super::{Caller, Entry, FsError, Utf8Fs, Waits};
@@ -65,34 +65,30 @@ impl Utf8Fs {
         Err(FsError::Stale)
     }
 
-    /// Enters the file that was just looked at under this name into the table.
+    /// Enters the file that was just looked at under this name into the table; looks closer as long as that does not tell which
+    /// inode it is.
     pub(super) fn enter(
         &self,
-        sight: Sight,
+        looked: Looked,
         directory: &OpenInode,
         name: Resolved,
     ) -> Result<Entry, FsError> {
         let is_only_name = self.is_only_name(&name);
         let place = Place::new(directory.inode.number, name.backing, name.visible);
-        let mut entry = self.enter_at(sight, &directory.dir(), &place)?;
+        let (dir, stat) = (directory.dir(), looked.stat);
+        let is_by_name = matches!(looked.by, By::Name);
+        let mut entered = self.inodes.enter(looked, Some(&place))?;
+        if entered.is_none() && is_by_name {
+            let looked = self.identify(&dir, &place.backing, stat)?;
+            entered = self.inodes.enter(looked, Some(&place))?;
+        }
+        if entered.is_none() {
+            let looked = self.look_by_fd(&dir, &place.backing)?;
+            entered = self.inodes.enter(looked, Some(&place))?;
+        }
+        let mut entry = entered.ok_or(FsError::Stale)?;
         entry.is_only_name = is_only_name;
         Ok(entry)
-    }
-
-    fn enter_at(&self, sight: Sight, dir: &Dir<&OwnedFd>, place: &Place) -> Result<Entry, FsError> {
-        let looked = match sight {
-            Sight::Attributes(stat) => match self.inodes.enter_known(&stat, place) {
-                Some(entered) => return Ok(entered),
-                None => self.identify(dir, &place.backing, stat)?,
-            },
-            Sight::Whole(looked) => looked,
-        };
-        if let Some(entered) = self.inodes.enter(looked, Some(place))? {
-            return Ok(entered);
-        }
-        let looked = self.look_by_fd(dir, &place.backing)?;
-        let entered = self.inodes.enter(looked, Some(place))?;
-        entered.ok_or(FsError::Stale)
     }
 
     /// Removes a name of a file.

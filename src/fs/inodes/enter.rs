@@ -14,8 +14,8 @@ use crate::fs::number::{Device, Numbering, ROOT};
 
 impl Inodes {
     /// Enters the file that was looked at, or finds it, and counts one lookup. Whether `place` is its only name is for
-    /// the caller to say. `None` where it has the number of another known file, perhaps only because it was
-    /// not looked at by a descriptor: look at it by one.
+    /// the caller to say. `None` where it is not known and was looked at by its name alone, or has the number of another
+    /// known file, perhaps only because it was not looked at by a descriptor: look at it closer.
     ///
     /// # Errors
     /// Its handle can't be had.
@@ -34,13 +34,13 @@ impl Inodes {
                 left: None,
             }));
         }
-        let is_proven = !matches!(by, By::Handle(_));
-        let (fd, handle) = match by {
-            By::Handle(handle) => (None, Some(handle)),
-            By::Open(handle) => (None, handle),
+        let (fd, handle, is_proven) = match by {
+            By::Name => return Ok(place.and_then(|place| self.enter_known(&stat, place))),
+            By::Handle(handle) => (None, Some(handle), false),
+            By::Open(handle) => (None, handle, true),
             By::Fd(fd) => {
                 let handle = self.handle_of(&fd, &stat)?;
-                (Some(fd), handle)
+                (Some(fd), handle, true)
             }
         };
         let identity = self.identity(&stat, handle);
@@ -131,11 +131,8 @@ impl Inodes {
 
     /// Finds the file with the number and the time of birth of `stat`, and counts one lookup. `None` where that is
     /// not known, or may be another.
-    pub(in crate::fs) fn enter_known(&self, stat: &Stat, place: &Place) -> Option<Entry> {
+    pub(super) fn enter_known(&self, stat: &Stat, place: &Place) -> Option<Entry> {
         let number = self.number(stat);
-        if number == ROOT {
-            return None;
-        }
         let slots = self.shard(number)?.lock();
         let inode = Arc::clone(&slots.get(&number)?.0);
         let is_it = inode.is_born_as(stat)
