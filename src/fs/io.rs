@@ -81,13 +81,10 @@ impl Utf8Fs {
         }
         let path_only = self.inodes.fd(&inode)?;
         let stat = Stat::of(&*path_only)?;
-        let reopen = |flags| match self.inodes.open(&inode, flags) {
-            Ok(None) => {
-                let reopen = || file::reopen_known(&*path_only, stat.kind(), flags);
-                self.inodes.with_descriptors(reopen)
-            }
-            Ok(Some(fd)) => Ok(fd),
-            Err(error) => Err(error),
+        let reopen = |flags| {
+            let reopen = || file::reopen_known(&*path_only, stat.kind(), flags);
+            let opened = self.inodes.open(&inode, flags)?;
+            opened.map_or_else(|| self.inodes.with_descriptors(reopen), Ok)
         };
         let fd = match reopen(flags & !KERNELS_OWN) {
             // A file that may only be appended to (chattr +a) is opened so or not at all.

@@ -31,45 +31,37 @@ impl Utf8Fs {
         let terms = self.terms(making, whole.is_err());
         let is_exempt = || self.exemption(making).is_some();
         let mut decision = terms.decide(&self.map, asked, whole, is_exempt);
+        let made = |entry, offence, is_there| NewName {
+            entry,
+            offence,
+            terms: Arc::clone(&terms),
+            is_there,
+        };
         let is_plain =
             matches!(&decision, Decision::Create(new) if new.conforms && new.offence.is_none());
         // Another spelling of an entry that is there makes nothing new.
         if (!is_plain || self.map.may_be_escaped(name))
             && let Some(entry) = self.existing(&making.directory, name)?
         {
-            return Ok(NewName {
-                entry,
-                offence: None,
-                terms,
-                is_there: true,
-            });
+            return Ok(made(entry, None, true));
         }
         if let Decision::Create(new) = &decision
             && new.conforms
         {
             match self.conforming_name(&making.directory, &new.visible, new.alias)? {
-                Ok((entry, is_there)) => {
-                    return Ok(NewName {
-                        entry,
-                        offence: new.offence,
-                        terms,
-                        is_there,
-                    });
-                }
+                Ok((entry, is_there)) => return Ok(made(entry, new.offence, is_there)),
                 Err(why) => decision = terms.unstorable(new.clone(), why, is_exempt),
             }
         }
         match decision {
-            Decision::Create(new) => Ok(NewName {
-                entry: Resolved {
+            Decision::Create(new) => {
+                let entry = Resolved {
                     backing: new.visible.as_backing(),
                     visible: new.visible,
                     alias: new.alias,
-                },
-                offence: new.offence,
-                terms,
-                is_there: false,
-            }),
+                };
+                Ok(made(entry, new.offence, false))
+            }
             Decision::Refuse(offence) => Err(self.refused(making, &terms, offence, None)),
             Decision::TooLong => Err(Errno::NAMETOOLONG.into()),
         }
