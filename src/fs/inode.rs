@@ -377,10 +377,9 @@ impl Inode {
         })
     }
 
-    /// Gives its descriptor up if no operation uses it; with `Spare::Used` only if none has since the last time.
-    pub(super) fn let_go(&self, spare: Spare) -> Option<Arc<OwnedFd>> {
-        let was_used = self.used.swap(false, Ordering::Relaxed);
-        if spare == Spare::Used && was_used {
+    /// Gives its descriptor up if no operation uses it, and none has since the last time.
+    pub(super) fn let_go(&self) -> Option<Arc<OwnedFd>> {
+        if self.used.swap(false, Ordering::Relaxed) {
             return None;
         }
         self.state
@@ -532,15 +531,6 @@ impl OpenInode {
     pub(super) fn dir(&self) -> Dir<&OwnedFd> {
         Dir::new(&self.fd)
     }
-}
-
-/// Which descriptors are not given up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Spare {
-    /// Inodes used since the last time.
-    Used,
-    /// None but those that are used right now.
-    None,
 }
 
 /// An inode in a table by its number.

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use crate::fs::inode::{Inode, Spare};
+use crate::fs::inode::Inode;
 
 /// A descriptor that can be had again is closed after this time without a use at the earliest, after twice this time at the
 /// latest.
@@ -67,7 +67,7 @@ impl DescriptorCache {
                 break;
             }
             if let Some(oldest) = queue.inodes.pop_front()
-                && !is_closed(&oldest, Spare::Used, &mut garbage)
+                && !is_closed(&oldest, &mut garbage)
             {
                 queue.inodes.push_back(oldest);
             }
@@ -83,7 +83,9 @@ impl DescriptorCache {
     pub(super) fn close_all(&self) {
         let mut garbage = Garbage::new();
         let inodes = &mut self.0.lock().inodes;
-        inodes.retain(|inode| !is_closed(inode, Spare::None, &mut garbage));
+        let mut is_open = |inode: &Weak<Inode>| !is_closed(inode, &mut garbage);
+        // The first attempt takes the second chance of those that were used.
+        inodes.retain(|inode| is_open(inode) && is_open(inode));
     }
 }
 
@@ -93,11 +95,11 @@ fn is_transient(inode: &Inode) -> bool {
 }
 
 /// Closes the descriptor of an inode, but for dropping it; returns whether it has none now.
-fn is_closed(inode: &Weak<Inode>, spare: Spare, garbage: &mut Garbage) -> bool {
+fn is_closed(inode: &Weak<Inode>, garbage: &mut Garbage) -> bool {
     let Some(inode) = inode.upgrade() else {
         return true;
     };
-    let fd = inode.let_go(spare);
+    let fd = inode.let_go();
     let is_closed = fd.is_some();
     garbage.push((inode, fd));
     is_closed
@@ -134,7 +136,7 @@ fn close_idle(queue: &Mutex<Queue>) -> bool {
         };
         let is_transient = is_transient(&known);
         garbage.push((known, None));
-        let stays = !is_transient || !is_closed(inode, Spare::Used, &mut garbage);
+        let stays = !is_transient || !is_closed(inode, &mut garbage);
         has_more |= is_transient && stays;
         stays
     });
