@@ -113,10 +113,18 @@ pub fn buffered(fd: impl AsFd) -> io::Result<()> {
 /// # Errors
 /// Those of pread(2), if nothing was read before.
 pub fn read_at(fd: impl AsFd, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    all_of(buffer.len(), |done| {
+        let rest = buffer.get_mut(done..).unwrap_or_default();
+        rustix::io::pread(&fd, rest, after(offset, done)?)
+    })
+}
+
+/// Calls `step` with how many of `length` bytes are done, until all are, no more can be, or an error comes after some.
+fn all_of(length: usize, mut step: impl FnMut(usize) -> Result<usize, Errno>) -> io::Result<usize> {
     let mut done = 0;
-    while let Some(rest) = buffer.get_mut(done..).filter(|rest| !rest.is_empty()) {
+    while done < length {
         calls::count();
-        match rustix::io::pread(&fd, rest, after(offset, done)?) {
+        match step(done) {
             Ok(0) => break,
             Ok(count) => done += count,
             Err(Errno::INTR) => {}
@@ -141,30 +149,21 @@ pub enum Place {
 /// # Errors
 /// Those of pwritev2(2), if nothing was written before.
 pub fn write(fd: impl AsFd, data: &[u8], place: Place) -> io::Result<usize> {
-    let mut done = 0;
-    while let Some(rest) = data.get(done..).filter(|rest| !rest.is_empty()) {
-        calls::count();
-        let written = match place {
+    all_of(data.len(), |done| {
+        let rest = data.get(done..).unwrap_or_default();
+        match place {
             Place::At(offset) => rustix::io::pwrite(&fd, rest, after(offset, done)?),
             Place::End => {
                 rustix::io::pwritev2(&fd, &[IoSlice::new(rest)], 0, ReadWriteFlags::APPEND)
             }
-        };
-        match written {
-            Ok(0) => break,
-            Ok(count) => done += count,
-            Err(Errno::INTR) => {}
-            Err(_) if done > 0 => break,
-            Err(error) => return Err(error.into()),
         }
-    }
-    Ok(done)
+    })
 }
 
 /// `offset` and `done` bytes more.
-fn after(offset: u64, done: usize) -> io::Result<u64> {
+fn after(offset: u64, done: usize) -> Result<u64, Errno> {
     let end = u64::try_from(done).map(|done| offset.checked_add(done));
-    Ok(end.ok().flatten().ok_or(Errno::INVAL)?)
+    end.ok().flatten().ok_or(Errno::INVAL)
 }
 
 /// The extent of an fsync.
