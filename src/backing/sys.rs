@@ -408,15 +408,17 @@ pub fn map_large_blocks() {
 /// # Errors
 /// `ENOSYS` before Linux 5.11.
 pub fn close_on_exec_from(first: RawFd) -> io::Result<()> {
-    // SAFETY: no descriptor is closed and no memory touched: a flag of the descriptor table is set.
-    let result = unsafe {
-        libc::syscall(
-            libc::SYS_close_range,
-            first,
-            libc::c_uint::MAX,
-            libc::CLOSE_RANGE_CLOEXEC,
-        )
-    };
+    // SAFETY: no descriptor is closed: a flag of each is set.
+    unsafe { close_range(first, RawFd::MAX, libc::CLOSE_RANGE_CLOEXEC) }
+}
+
+/// Closes the descriptors `first..=last`, or what `flags` say instead.
+///
+/// # Safety
+/// Nobody uses or drops what is closed.
+unsafe fn close_range(first: RawFd, last: RawFd, flags: libc::c_uint) -> io::Result<()> {
+    // SAFETY: no memory is touched; of the descriptors, as the caller promises.
+    let result = unsafe { libc::syscall(libc::SYS_close_range, first, last, flags) };
     checked(result).map(drop)
 }
 
@@ -671,10 +673,9 @@ pub(crate) fn close_all_but(kept: &[RawFd]) -> io::Result<()> {
     let mut first = 3;
     for last in kept.into_iter().map(|fd| fd - 1).chain([RawFd::MAX]) {
         if first <= last {
-            // SAFETY: no memory is touched. That nobody uses what is closed is the caller's promise, in the contract
-            // above: its one caller, `let_go`, is for processes that end by `exit_now`.
-            let result = unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
-            checked(result)?;
+            // SAFETY: that nobody uses what is closed is the caller's promise, in the contract above: its one
+            // caller, `let_go`, is for processes that end by `exit_now`.
+            unsafe { close_range(first, last, 0) }?;
         }
         first = last.saturating_add(2);
     }
