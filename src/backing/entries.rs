@@ -7,7 +7,6 @@ use rustix::fs::SeekFrom;
 
 use super::calls::counted;
 use super::{file, sys};
-use crate::names::BackingName;
 use crate::records::Kind;
 
 /// Bytes to ask the kernel for at once, as glibc's readdir does.
@@ -38,12 +37,6 @@ impl Entry<'_> {
     pub fn is_dot(&self) -> bool {
         matches!(self.name, b"." | b"..")
     }
-
-    /// The name as a name; `None` for `.` and `..`, and for what a broken filesystem gives (empty, or with a `/`).
-    #[must_use]
-    pub fn backing_name(&self) -> Option<BackingName> {
-        BackingName::parse(self.name).ok()
-    }
 }
 
 /// A directory being read. Cookies are the kernel's, valid for every stream of this directory on most filesystems.
@@ -57,7 +50,7 @@ pub struct Entries {
     next: usize,
     /// The cookie of the first entry in `buffer`.
     start: u64,
-    /// The cookie of the next entry.
+    /// The cookie of the next entry: 0 at the start, else that of the entry given last.
     position: u64,
 }
 
@@ -103,12 +96,6 @@ impl Entries {
     #[must_use]
     pub fn into_parts(self) -> (OwnedFd, Box<[u8]>) {
         (self.fd, self.buffer)
-    }
-
-    /// The cookie of the next entry: 0 at the start, else that of the entry given last.
-    #[must_use]
-    pub fn position(&self) -> u64 {
-        self.position
     }
 
     /// Goes to `cookie`: 0 for the start, read anew, or that of an entry given before.

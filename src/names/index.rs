@@ -244,18 +244,6 @@ impl Index {
         self.backing.keys()
     }
 
-    /// Number of names that do not conform.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.visible.len()
-    }
-
-    /// Do all names of the directory conform?
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.visible.is_empty()
-    }
-
     /// Bytes that it takes in memory, roughly.
     #[must_use]
     pub fn footprint(&self) -> usize {

@@ -7,6 +7,7 @@ use std::os::fd::AsFd;
 use std::path::Path;
 
 use crate::backing::{Dir, Entries, Kind, Stat, Time, file, xattr};
+use crate::names::BackingName;
 
 /// What an entry is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +53,7 @@ fn record(dir: &Dir, path: &[u8], all: &mut Manifest) {
     let mut entries = Entries::open(dir, libc::O_NOATIME).unwrap();
     let mut names = Vec::new();
     while let Some(entry) = entries.next().unwrap() {
-        names.extend(entry.backing_name());
+        names.extend(BackingName::parse(entry.name));
     }
     for name in names {
         let child = dir.child(&name).unwrap();

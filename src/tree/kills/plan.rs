@@ -42,7 +42,7 @@ fn groups_of(dir: &Dir, place: &[BackingName], groups: &mut Vec<Group>) {
     let mut all = Vec::new();
     while let Some(entry) = entries.next().unwrap() {
         if !entry.is_dot() {
-            all.push((entry.backing_name().unwrap(), entry.ino, entry.kind));
+            all.push((name(entry.name), entry.ino, entry.kind));
         }
     }
     let mut rings: BTreeMap<String, u32> = BTreeMap::new();
