@@ -49,15 +49,14 @@ impl Pieces {
 /// Takes the escapes of URLs in a name back: `%` and two hex digits (RFC 3986, section 2.1). `None` without such escapes.
 #[must_use]
 pub fn percent_decoded(name: &[u8]) -> Option<Vec<u8>> {
-    let digit = |byte: u8| char::from(byte).to_digit(16);
     let mut decoded = Vec::with_capacity(name.len());
     let mut rest = name;
     while let Some((&byte, after)) = rest.split_first() {
         rest = after;
         if let (b'%', [high, low, after @ ..]) = (byte, rest)
-            && let (Some(high), Some(low)) = (digit(*high), digit(*low))
+            && let Some(octet) = octet_of(*high, *low)
         {
-            decoded.extend(u8::try_from(high * 16 + low));
+            decoded.push(octet);
             rest = after;
         } else {
             decoded.push(byte);
@@ -66,14 +65,15 @@ pub fn percent_decoded(name: &[u8]) -> Option<Vec<u8>> {
     (decoded.len() < name.len()).then_some(decoded)
 }
 
+/// The byte that two hex digits spell.
+fn octet_of(high: u8, low: u8) -> Option<u8> {
+    let digit = |digit: u8| char::from(digit).to_digit(16);
+    u8::try_from(digit(high)? * 16 + digit(low)?).ok()
+}
+
 /// Takes escapes back, each of as many percent signs as the first one has. Returns the name and that number. `None`
 /// without escapes, or where a percent sign lacks two upper-case hex digits.
 pub(super) fn unescape(escaped: &[u8]) -> Option<(Vec<u8>, usize)> {
-    let digit = |octet: u8| match octet {
-        b'0'..=b'9' => Some(octet - b'0'),
-        b'A'..=b'F' => Some(octet - b'A' + 10),
-        _ => None,
-    };
     let first = escaped.iter().position(|&octet| octet == b'%')?;
     let signs = escaped.iter().skip(first);
     let percents = signs.take_while(|&&octet| octet == b'%').count();
@@ -87,10 +87,11 @@ pub(super) fn unescape(escaped: &[u8]) -> Option<(Vec<u8>, usize)> {
         }
         let (signs, after) = rest.split_at_checked(percents)?;
         let ([high, low], after) = after.split_first_chunk()?;
-        if signs.iter().any(|&sign| sign != b'%') {
+        let is_lower = high.is_ascii_lowercase() || low.is_ascii_lowercase();
+        if is_lower || signs.iter().any(|&sign| sign != b'%') {
             return None;
         }
-        name.push(digit(*high)? * 16 + digit(*low)?);
+        name.push(octet_of(*high, *low)?);
         rest = after;
     }
     Some((name, percents))
