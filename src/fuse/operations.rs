@@ -426,11 +426,11 @@ impl Adapter {
         let OpenIn { flags, .. } = request.arguments.record()?;
         let KeptList { new, old } = self.coherence.open_list(request.node)?;
         let handle = self.fs.opendir(request.caller, request.node, flags)?;
-        let kept = [(new, fopen::CACHE_DIR), (old, fopen::KEEP_CACHE)];
-        let kept = kept.iter().filter(|(is_kept, _)| *is_kept);
+        let new = u32::from(new) * fopen::CACHE_DIR;
+        let old = u32::from(old) * fopen::KEEP_CACHE;
         Ok(reply.record(&OpenOut {
             handle,
-            open_flags: kept.map(|(_, flag)| flag).sum(),
+            open_flags: new | old,
             backing_id: 0,
         })?)
     }

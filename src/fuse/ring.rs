@@ -26,7 +26,7 @@ use super::layout::{InHeader, OutHeader, RingEntry};
 use super::reply::Reply;
 use super::request::{Arguments, Request};
 use super::ring_plan::{Place, Plan};
-use crate::backing::{FuseRing, RING_HEADER};
+use crate::backing::FuseRing;
 use crate::os::cpus::run_on;
 
 /// Requests with longer payloads (writes) are read where the kernel put them; others are copied, so that the answer has that room. So much memory is
@@ -178,27 +178,6 @@ struct Server {
     has_served: bool,
 }
 
-/// The header of the slot, as far as it describes the request in it.
-struct Asked {
-    header: InHeader,
-    commit_id: u64,
-    /// Bytes of the payload.
-    payload: usize,
-}
-
-impl Asked {
-    fn read(header: &[u8; RING_HEADER]) -> io::Result<Self> {
-        let (start, _) = InHeader::read_from_prefix(header).map_err(malformed)?;
-        let end = header.get(ENTRY..).unwrap_or_default();
-        let (entry, _) = RingEntry::read_from_prefix(end).map_err(malformed)?;
-        Ok(Self {
-            header: start,
-            commit_id: entry.commit_id,
-            payload: usize::try_from(entry.payload_size).map_err(io::Error::other)?,
-        })
-    }
-}
-
 impl Server {
     /// Serves requests until the connection ends, or the kernel refuses this ring.
     fn run(mut self, faults: &Sender<Fault>) {
@@ -246,11 +225,14 @@ impl Server {
         let Some((header, payload)) = self.ring.memory() else {
             return Ok(());
         };
-        let asked = Asked::read(header)?;
-        let given = payload.get(..asked.payload);
+        let (asked, _) = InHeader::read_from_prefix(header).map_err(malformed)?;
+        let end = header.get(ENTRY..).unwrap_or_default();
+        let (taken, _) = RingEntry::read_from_prefix(end).map_err(malformed)?;
+        let length = usize::try_from(taken.payload_size).map_err(io::Error::other)?;
+        let given = payload.get(..length);
         let given = given.ok_or(io::ErrorKind::InvalidData)?;
-        let is_copied = asked.payload <= COPIED;
-        let (rest, room) = match self.copied.get_mut(..asked.payload) {
+        let is_copied = length <= COPIED;
+        let (rest, room) = match self.copied.get_mut(..length) {
             Some(copied) => {
                 copied.copy_from_slice(given);
                 (&*copied, &mut *payload)
@@ -258,7 +240,7 @@ impl Server {
             None => (given, self.copied.as_mut_slice()),
         };
         let first = header.get(FIRST_RECORD..ENTRY).unwrap_or_default();
-        let request = Request::new(asked.header, Arguments::apart(first, rest), None);
+        let request = Request::new(asked, Arguments::apart(first, rest), None);
         let mut reply = Reply::new(room);
         let done = self.adapter.serve(self.seat, request, &mut reply).done;
         let length = reply.length();
@@ -270,15 +252,15 @@ impl Server {
             Ok(Done::Later | Done::Never) => (0, 0),
             Err(errno) => (-errno.raw_os_error(), 0),
         };
-        let out = OutHeader::new(asked.header.unique, error, length);
+        let out = OutHeader::new(asked.unique, error, length);
         let entry = RingEntry {
-            commit_id: asked.commit_id,
+            commit_id: taken.commit_id,
             payload_size: u32::try_from(length).map_err(io::Error::other)?,
             ..RingEntry::default()
         };
         out.write_to_prefix(header).map_err(malformed)?;
         let end = header.get_mut(ENTRY..).unwrap_or_default();
         entry.write_to_prefix(end).map_err(malformed)?;
-        self.ring.commit(self.queue, asked.commit_id)
+        self.ring.commit(self.queue, taken.commit_id)
     }
 }
