@@ -72,7 +72,8 @@ impl MultiByte {
     /// The text of `bytes` by the charset's own standard, from the library's.
     fn correct(self, bytes: &[u8], text: String) -> String {
         let corrections = self.corrections();
-        if !corrections.iter().any(|fix| text.contains(fix.library)) {
+        let mut of_library = corrections.iter().map(|(_, library, _)| *library);
+        if !of_library.any(|library| text.contains(library)) {
             return text;
         }
         let mut rest = bytes;
@@ -80,8 +81,8 @@ impl MultiByte {
             let length = self.announced(rest).unwrap_or_default();
             let (sequence, after) = rest.split_at_checked(length).unwrap_or_default();
             rest = after;
-            let fix = corrections.iter().find(|fix| fix.bytes == sequence);
-            fix.map_or(c, |fix| fix.standard)
+            let fix = corrections.iter().find(|(bytes, ..)| *bytes == sequence);
+            fix.map_or(c, |(_, _, standard)| *standard)
         };
         text.chars().map(correct).collect()
     }
@@ -219,8 +220,9 @@ impl MultiByte {
     /// B1). Of those the library writes only what NEC and IBM have too, as they do.
     fn standard(self, c: char) -> Option<&'static [u8]> {
         static JIS_X_0212: OnceLock<HashMap<char, [u8; 3]>> = OnceLock::new();
-        if let Some(fix) = self.corrections().iter().find(|fix| fix.standard == c) {
-            return Some(fix.bytes);
+        let mut corrections = self.corrections().iter();
+        if let Some((bytes, ..)) = corrections.find(|(_, _, standard)| *standard == c) {
+            return Some(bytes);
         }
         if self != Self::EucJp {
             return None;
