@@ -22,9 +22,6 @@ impl Sample {
 
     pub(super) fn merge(&mut self, other: Self) {
         for (hash, name) in other.0 {
-            if !self.has_room(hash) {
-                break;
-            }
             self.keep(hash, name);
         }
     }

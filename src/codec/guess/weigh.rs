@@ -166,28 +166,25 @@ pub(super) fn guesses(names: &[&[u8]], guesser: &Guesser) -> Vec<Guess> {
     let nothing = NO_CHARSET.ln() - EVIDENCE * noises.iter().sum::<f64>();
     let whole = log_sum(weighed.iter().map(|row| row.0).chain([nothing]));
     weighed.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let mut keys: HashMap<Key, usize> = HashMap::new();
-    let mut guesses: Vec<Guess> = Vec::new();
+    let mut guesses: Vec<(Key, Guess)> = Vec::new();
     for (weight, row, unread, key) in weighed {
         let confidence = (weight - whole).exp();
-        match keys.get(&key).and_then(|index| guesses.get_mut(*index)) {
-            Some(guess) => {
-                guess.alike.push(row.charset);
-                guess.confidence += confidence;
-            }
-            None => {
-                keys.insert(key, guesses.len());
-                guesses.push(Guess {
-                    charset: row.charset,
-                    alike: Vec::new(),
-                    confidence,
-                    read: guesser.ill_formed - unread,
-                    of: guesser.ill_formed,
-                    examples: Vec::new(),
-                });
-            }
+        if let Some((_, guess)) = guesses.iter_mut().find(|(known, _)| *known == key) {
+            guess.alike.push(row.charset);
+            guess.confidence += confidence;
+            continue;
         }
+        let guess = Guess {
+            charset: row.charset,
+            alike: Vec::new(),
+            confidence,
+            read: guesser.ill_formed - unread,
+            of: guesser.ill_formed,
+            examples: Vec::new(),
+        };
+        guesses.push((key, guess));
     }
+    let mut guesses: Vec<Guess> = guesses.into_iter().map(|(_, guess)| guess).collect();
     guesses.retain(|guess| guess.read > 0);
     guesses.sort_by(|a, b| b.confidence.total_cmp(&a.confidence));
     for guess in &mut guesses {
