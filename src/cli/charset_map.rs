@@ -5,9 +5,9 @@ use std::path::Path;
 use super::CommandError;
 use super::error::cannot_be;
 use super::output::{print_warning, quoted};
-use crate::daemon::mount_policy::line_and_column;
+use crate::daemon::mount_policy::{line_and_column, table_fault};
 use crate::names::{CharsetMap, CharsetSource, DirectoryPattern, Quoted};
-use crate::records::{CharsetMapFile, charset_source, table_fault};
+use crate::records::CharsetMapFile;
 
 /// Reads a charset map.
 ///
@@ -64,5 +64,5 @@ pub(super) fn set(map: &mut CharsetMap, entry: &str) -> Result<(), CommandError>
 /// # Errors
 /// A charset that is not on offer, or a word among others.
 pub(super) fn source(option: &str, labels: &[&str]) -> Result<CharsetSource, CommandError> {
-    charset_source(labels).map_err(|fault| CommandError::usage(format!("{option}: {fault}")))
+    CharsetSource::of(labels).map_err(|fault| CommandError::usage(format!("{option}: {fault}")))
 }

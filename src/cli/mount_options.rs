@@ -9,10 +9,10 @@ use clap::{Arg, ArgAction, Args, Command};
 use super::CommandError;
 use super::args::{CommonArgs, MountArgs};
 use crate::codec::Charset;
+use crate::daemon::command_error::nearest;
 use crate::daemon::fuse_mount::MountFlags;
 use crate::names::Quoted;
 use crate::policy::Class;
-use crate::records::nearest;
 
 /// Words without a value that do something, beside those of [`MountFlags`].
 const ALLOW: [&str; 2] = ["allow_other", "noallow_other"];

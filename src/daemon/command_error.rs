@@ -73,6 +73,15 @@ impl<T, E: Into<io::Error>> Doing<T> for Result<T, E> {
     }
 }
 
+/// Returns the most similar of `words`, if it is similar enough to be what was meant.
+pub fn nearest<'a>(text: &str, words: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    words
+        .map(|word| (strsim::jaro_winkler(text, word), word))
+        .filter(|&(similarity, _)| similarity > 0.8)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, word)| word)
+}
+
 #[cfg(test)]
 mod tests {
     use super::reason;

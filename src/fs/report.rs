@@ -1,12 +1,12 @@
 //! Names that offend: the refusal to the caller, the record to the audit log.
 
-use super::audit::Verdict;
+use super::audit::{Operation, Verdict};
 use super::resolve::{Making, NewName};
 use super::{FsError, Utf8Fs};
 use crate::names::VisibleName;
 use crate::names::rules::{Exempt, Terms};
-use crate::policy::Offence;
 use crate::policy::errno::symbol;
+use crate::policy::{Offence, Rule};
 use crate::records::{Name, OffenceRecord, Time};
 
 impl Terms {
@@ -93,6 +93,41 @@ impl Utf8Fs {
             gid: making.caller.gid,
             pid: making.caller.pid,
             ..OffenceRecord::of(making.operation, name, offence, &self.terms(making, true))
+        }
+    }
+}
+
+impl OffenceRecord {
+    /// Returns what the rules say of a name that offends. Who asked for it, where, and what was made is for others to add.
+    #[must_use]
+    pub fn of(operation: Operation, name: &[u8], offence: Offence, terms: &Terms) -> Self {
+        // Any other name would be accepted in place of one that is like a sibling's.
+        let is_like_sibling = matches!(offence.rule, Rule::NotUnique(_));
+        let accepted = terms.map.normalized(name).ok();
+        let accepted = accepted.filter(|_| !is_like_sibling);
+        Self {
+            operation,
+            path: Name::default(),
+            name: Name::copy(name),
+            rule: offence.rule.into(),
+            fault: offence.rule.to_string(),
+            kind: offence.rule.kind().map(Into::into),
+            offset: offence.offset,
+            length: offence.length,
+            code_point: offence.code_point.map(|code| format!("U+{code:04X}")),
+            verdict: Verdict::Reported,
+            exempt: None,
+            errno: None,
+            visible: None,
+            backing: None,
+            accepted: accepted.map(|name| Name::copy(name.as_bytes())),
+            sibling: None,
+            uid: 0,
+            gid: 0,
+            pid: 0,
+            command: Name::default(),
+            left_out: 0,
+            section: terms.section.as_ref().map(|name| Name::copy(&**name)),
         }
     }
 }

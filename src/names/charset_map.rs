@@ -6,9 +6,10 @@
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::Quoted;
 use super::escape::escape;
 use super::patterns::{PatternError, Patterns};
-use crate::codec::Charset;
+use crate::codec::{Charset, UnknownCharset};
 
 /// The source of the text of ill-formed names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +22,52 @@ pub enum CharsetSource {
     Charsets(Vec<Charset>),
     /// The likeliest text of each name, with the names of its directory and of the whole tree as evidence.
     Auto,
+}
+
+impl CharsetSource {
+    /// Returns the source that labels stand for: charsets, or one of the words `auto` and `leave`.
+    ///
+    /// # Errors
+    /// A label that is not on offer, or a word among others.
+    pub fn of(labels: &[&str]) -> Result<Self, String> {
+        match labels {
+            [] => Ok(Self::Nothing),
+            ["auto"] => Ok(Self::Auto),
+            ["leave"] => Ok(Self::Leave),
+            labels if labels.contains(&"auto") || labels.contains(&"leave") => {
+                Err("auto and leave stand alone".to_owned())
+            }
+            labels => {
+                let charsets: Result<_, _> = labels.iter().map(|label| charset(label)).collect();
+                charsets.map(Self::Charsets)
+            }
+        }
+    }
+}
+
+/// Returns the charset of a label.
+///
+/// # Errors
+/// The label is not on offer; and what to write instead.
+pub fn charset(label: &str) -> Result<Charset, String> {
+    let offer = "it takes IANA's names of stateless charsets, such as iso-8859-1, windows-1252, shift_jis, koi8-r";
+    Charset::from_label(label).map_err(|unknown| not_on_offer(&unknown, offer))
+}
+
+/// Returns why a charset is not known, and what is alike or else `offer`.
+#[must_use]
+pub fn not_on_offer(unknown: &UnknownCharset, offer: &str) -> String {
+    let label = Quoted::of(&unknown.label);
+    let fault = match unknown.reason {
+        Some(reason) => format!("charset {label} is not supported: {reason}"),
+        None => format!("unknown charset {label}"),
+    };
+    match unknown.near.split_last() {
+        _ if unknown.label == "auto" => "charsets are guessed by migrate alone; 'utf8fs scan --propose-map charsets.toml DIR' writes a map of them, by directory, for migrate --charset-map".to_owned(),
+        None => format!("{fault}; {offer}"),
+        Some((only, [])) => format!("{fault}; did you mean {only}?"),
+        Some((last, others)) => format!("{fault}; did you mean {} or {last}?", others.join(", ")),
+    }
 }
 
 /// A pattern of directories: a path from the root, or the name of a directory anywhere.

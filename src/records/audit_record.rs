@@ -9,8 +9,8 @@ use strum::{EnumString, IntoStaticStr, VariantArray};
 use serde::{Deserialize, Serialize};
 
 use super::{Name, RuleCounts, Time};
-use crate::names::rules::{Exempt, Terms, Verdict};
-use crate::policy::{Offence, Rule, RuleName};
+use crate::names::rules::{Exempt, Verdict};
+use crate::policy::RuleName;
 
 /// An operation that names are asked for by.
 #[derive(
@@ -95,41 +95,6 @@ pub struct OffenceRecord {
     /// The section of the policy that decided, if one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub section: Option<Name<'static>>,
-}
-
-impl OffenceRecord {
-    /// Returns what the rules say of a name that offends. Who asked for it, where, and what was made is for others to add.
-    #[must_use]
-    pub fn of(operation: Operation, name: &[u8], offence: Offence, terms: &Terms) -> Self {
-        // Any other name would be accepted in place of one that is like a sibling's.
-        let is_like_sibling = matches!(offence.rule, Rule::NotUnique(_));
-        let accepted = terms.map.normalized(name).ok();
-        let accepted = accepted.filter(|_| !is_like_sibling);
-        Self {
-            operation,
-            path: Name::default(),
-            name: Name::copy(name),
-            rule: offence.rule.into(),
-            fault: offence.rule.to_string(),
-            kind: offence.rule.kind().map(Into::into),
-            offset: offence.offset,
-            length: offence.length,
-            code_point: offence.code_point.map(|code| format!("U+{code:04X}")),
-            verdict: Verdict::Reported,
-            exempt: None,
-            errno: None,
-            visible: None,
-            backing: None,
-            accepted: accepted.map(|name| Name::copy(name.as_bytes())),
-            sibling: None,
-            uid: 0,
-            gid: 0,
-            pid: 0,
-            command: Name::default(),
-            left_out: 0,
-            section: terms.section.as_ref().map(|name| Name::copy(&**name)),
-        }
-    }
 }
 
 /// Offences that the rate limit left out, and that no other record tells of.

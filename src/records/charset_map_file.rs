@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Deserializer, de};
 
-use super::charset;
 use super::policy_file::List;
 use crate::names::{CharsetMap, CharsetSource, DirectoryPattern, Quoted};
 
@@ -58,44 +57,14 @@ impl<'de> Deserialize<'de> for CharsetSource {
         let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
         match labels.as_slice() {
             [] => Err(de::Error::custom("there is no charset in the list")),
-            labels => charset_source(labels).map_err(de::Error::custom),
-        }
-    }
-}
-
-/// Returns the message of a fault in a file whose only array of tables is of that name.
-#[must_use]
-pub fn table_fault(fault: &toml::de::Error, table: &str) -> String {
-    match fault.message() {
-        "invalid type: map, expected a sequence" => {
-            format!("write [[{table}]] with two brackets")
-        }
-        message => message.to_owned(),
-    }
-}
-
-/// Returns the source that labels stand for: charsets, or one of the words `auto` and `leave`.
-///
-/// # Errors
-/// A label that is not on offer, or a word among others.
-pub fn charset_source(labels: &[&str]) -> Result<CharsetSource, String> {
-    match labels {
-        [] => Ok(CharsetSource::Nothing),
-        ["auto"] => Ok(CharsetSource::Auto),
-        ["leave"] => Ok(CharsetSource::Leave),
-        labels if labels.contains(&"auto") || labels.contains(&"leave") => {
-            Err("auto and leave stand alone".to_owned())
-        }
-        labels => {
-            let charsets: Result<_, _> = labels.iter().map(|label| charset(label)).collect();
-            charsets.map(CharsetSource::Charsets)
+            labels => CharsetSource::of(labels).map_err(de::Error::custom),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{CharsetMapFile, table_fault};
+    use super::CharsetMapFile;
     use crate::codec::Charset;
     use crate::names::CharsetSource;
 
@@ -155,7 +124,7 @@ mod tests {
             (
                 "[directory]\npath = '/a'".to_owned(),
                 "[directory]",
-                "write [[directory]] with two brackets",
+                "invalid type: map, expected a sequence",
             ),
             ("[[directory".to_owned(), "", ""),
         ];
@@ -164,8 +133,7 @@ mod tests {
             let start = fault.span().map_or(text.len(), |span| span.start);
             let rest = text.get(start..).unwrap();
             assert!(rest.starts_with(at), "{text:?}: {rest:?}");
-            let found = table_fault(&fault, "directory");
-            assert!(found.contains(message), "{text:?}: {fault}");
+            assert!(fault.message().contains(message), "{text:?}: {fault}");
         }
     }
 }

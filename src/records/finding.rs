@@ -70,16 +70,3 @@ pub struct Found {
     /// Length in bytes of that place.
     pub length: Option<usize>,
 }
-
-impl Found {
-    /// Returns a finding in the whole name.
-    #[must_use]
-    pub fn whole(finding: Finding, kind: &'static str) -> Self {
-        Self {
-            finding,
-            kind: KindLabel(kind),
-            offset: None,
-            length: None,
-        }
-    }
-}

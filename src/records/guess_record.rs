@@ -66,6 +66,12 @@ pub struct DoubledName {
     pub confidence: f64,
 }
 
+/// Returns a likelihood in percent, rounded down: 0.896 does not reach a limit of 0.9. Nothing is certain.
+#[must_use]
+pub fn percent(confidence: f64) -> String {
+    format!("{} %", (confidence * 100.0).floor().clamp(0.0, 99.0))
+}
+
 impl From<&Guess> for GuessRecord {
     fn from(guess: &Guess) -> Self {
         let examples = guess.examples.iter().map(|example| ReadName {

@@ -16,7 +16,6 @@ mod mount_status;
 mod name;
 mod plan_record;
 mod policy_file;
-mod readable_plan;
 mod scan_report;
 mod sink_kind;
 mod time;
@@ -26,11 +25,11 @@ pub use audit_record::{
     AuditEvent, AuditRecord, LeftOutRecord, OffenceRecord, Operation, SummaryRecord,
 };
 pub use backing_name::{TreePath, join_path};
-pub use charset_map_file::{CharsetMapFile, CharsetMapSection, charset_source, table_fault};
+pub use charset_map_file::{CharsetMapFile, CharsetMapSection};
 pub use counts::{FoundCounts, RuleCounts, VerdictCounts};
 pub use finding::{Finding, Found, KindLabel};
 pub use guard_status::{GUARD_STATUS_FORMAT, GuardStatus};
-pub use guess_record::{DoubledName, GuessRecord, ReadName};
+pub use guess_record::{DoubledName, GuessRecord, ReadName, percent};
 pub use journal_event::{
     Change, Destination, FileTime, InodeId, Job, JournalEvent, JournalHeader, Retarget,
 };
@@ -48,7 +47,6 @@ pub use plan_record::{
 pub use policy_file::{
     Comparison, Id, List, LogFormat, PolicyFile, PolicySection, PolicyText, TextFile,
 };
-pub use readable_plan::{ReadablePlan, percent};
 pub use scan_report::{
     CharsetGuess, CharsetTotal, Counts, Directory, DirectoryReport, Failure, Failures, Kept,
     KindTotal, PART_FORMAT, PolicyReport, Sampled, ScanEntry, ScanLine, ScanPart, ScanSource,
@@ -56,4 +54,3 @@ pub use scan_report::{
 };
 pub use sink_kind::SinkKind;
 pub use time::{Time, whole_milliseconds};
-pub use word::{charset, nearest, not_on_offer};

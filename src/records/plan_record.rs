@@ -70,14 +70,6 @@ pub struct PlanEnd {
     pub version: u64,
 }
 
-impl PlanHeader {
-    /// Was the tree planned with `--to`? Then new names need not be UTF-8.
-    #[must_use]
-    pub fn is_to_charset(&self) -> bool {
-        self.options.split(' ').any(|word| word == "--to")
-    }
-}
-
 /// A line about one entry.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -123,51 +115,6 @@ pub struct PlanLine {
     /// The new target; `None`: it keeps its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub new_target: Option<Name<'static>>,
-}
-
-impl PlanLine {
-    /// Returns a line that leaves an entry of the root as it is. Another directory is left to the caller.
-    #[must_use]
-    pub fn new(old: BackingName, kind: Kind, inode: u64, reason: Reason) -> Self {
-        Self {
-            number: 0,
-            directory: TreePath::default(),
-            directory_inode: 0,
-            old,
-            new: None,
-            kind,
-            inode,
-            reason,
-            charset: None,
-            confidence: None,
-            candidates: Vec::new(),
-            warning: None,
-            same_as: None,
-            target: None,
-            new_target: None,
-        }
-    }
-
-    /// Does the entry, or the target of the link, stay as it is although something is amiss with it?
-    #[must_use]
-    pub fn is_left(&self) -> bool {
-        self.what_stays().is_some()
-    }
-
-    /// Returns what of the entry stays as it is although something is amiss with it, as the start of a sentence. A link may get
-    /// a name but keep its target, and the other way round.
-    #[must_use]
-    pub fn what_stays(&self) -> Option<&'static str> {
-        let keeps_name = self.new.is_none() && self.same_as.is_none();
-        match (keeps_name, self.new_target.is_none()) {
-            (false, true) if self.reason.is_of_target() => Some("its target stays"),
-            (true, true) => Some("stays"),
-            (true, false) if self.reason.is_of_what_stays() && !self.reason.is_of_target() => {
-                Some("its name stays")
-            }
-            _ => None,
-        }
-    }
 }
 
 /// A name that an entry could get as well.
@@ -238,20 +185,6 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// Is it why the target of a link is left? The link may get a name all the same.
-    #[must_use]
-    pub fn is_of_target(self) -> bool {
-        // They stand in this order.
-        (Self::HardLinked..=Self::TargetSetAside).contains(&self)
-    }
-
-    /// Is it why something is left?
-    #[must_use]
-    pub fn is_of_what_stays(self) -> bool {
-        // They stand in this order.
-        (Self::Unreadable..=Self::TargetSetAside).contains(&self)
-    }
-
     /// Returns the reason in words.
     #[must_use]
     pub fn describe(self) -> &'static str {

@@ -7,7 +7,6 @@ use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 use serde::de::value::SeqAccessDeserializer;
 use serde::de::{IntoDeserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::{Map, Value};
 use toml::de::DeTable;
 
 use super::{Name, SinkKind};
@@ -169,29 +168,6 @@ impl PolicyFile {
         let document = toml::de::Deserializer::from(table);
         Self::deserialize(document).map_err(|error| vec![error])
     }
-
-    /// Adds what `other` says and this one does not. Sections of `other` come last, and its includes are left out.
-    ///
-    /// # Panics
-    /// A key does not come through JSON unchanged, which a test rules out.
-    #[must_use]
-    pub fn or(mut self, mut other: Self) -> Self {
-        self.section.append(&mut other.section);
-        let mut keys = other.by_key();
-        let said = self.by_key().into_iter();
-        keys.extend(said.filter(|(_, value)| !value.is_null()));
-        Self::deserialize(Value::Object(keys))
-            .expect("invariant: a policy goes through JSON unchanged")
-    }
-
-    /// Returns the keys with their values; `null` for one that is not said.
-    #[must_use]
-    pub fn by_key(&self) -> Map<String, Value> {
-        match serde_json::to_value(self) {
-            Ok(Value::Object(keys)) => keys,
-            Ok(_) | Err(_) => Map::new(),
-        }
-    }
 }
 
 /// The files of a policy as they were read, with the system's own tables of users and groups.
@@ -214,20 +190,4 @@ pub struct TextFile {
     pub text: Result<String, String>,
     /// The index of the file that includes it; `None` for the first.
     pub included_by: Option<usize>,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::PolicyFile;
-
-    #[test]
-    fn a_policy_with_all_keys_goes_through_json_unchanged() {
-        let text = "profile = 'safe'\nfrom = ['koi8-r']\nforbid = 'bidi'\nexempt_uid = [7, 'root']\nunique = 'none'\n\
-            audit_log = 'x'\nmode = 'off'\naudit_burst = 4294967295\nmax_bytes = 7\nexempt = []\n[[section]]\nusers = 1\npath = ['a', 'b']\n";
-        let policy = PolicyFile::parse(text).unwrap();
-        let json = serde_json::to_value(&policy).unwrap();
-        assert_eq!(serde_json::from_value::<PolicyFile>(json).unwrap(), policy);
-        assert_eq!(policy.clone().or(PolicyFile::default()), policy);
-        assert_eq!(PolicyFile::default().or(policy.clone()), policy);
-    }
 }

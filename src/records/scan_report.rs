@@ -1,7 +1,6 @@
 //! The report of a scan, as `utf8fs scan --json` prints it, one object a line (docs/scanning.md).
 
 use std::borrow::Cow;
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -280,34 +279,6 @@ pub struct Directory {
     pub counts: Counts,
     /// The guesses at its names; `None` where there is nothing to guess, or where only numbers are kept.
     pub guesser: Option<Box<Guesser>>,
-}
-
-impl Directory {
-    /// The worst first: by offences, then by remarks, then by path.
-    fn rank(&self) -> (Reverse<[u64; 2]>, &Name<'static>) {
-        let counts = &self.counts;
-        (Reverse([counts.offending, counts.remarked]), &self.path)
-    }
-}
-
-impl PartialEq for Directory {
-    fn eq(&self, other: &Self) -> bool {
-        self.rank() == other.rank()
-    }
-}
-
-impl Eq for Directory {}
-
-impl PartialOrd for Directory {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Directory {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.rank().cmp(&other.rank())
-    }
 }
 
 /// A name that stands for others.

@@ -7,9 +7,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use strum::VariantArray;
 
 use super::{Comparison, Finding, KindLabel, LogFormat, Operation, Time};
-use crate::codec::{Charset, Encoding, UnknownCharset};
+use crate::codec::{Charset, Encoding};
 use crate::names::rules::{Exempt, Mode, Verdict};
-use crate::names::{Legacy, Quoted};
+use crate::names::{Legacy, charset};
 use crate::policy::{Alike, Class, ErrnoChoice, Normalization, Profile, RuleName};
 
 macro_rules! by_word {
@@ -70,38 +70,4 @@ fn comparison(word: &str) -> Result<Comparison, String> {
             .map(|alike| Comparison(Some(alike)))
             .map_err(|error| format!("{error}, none")),
     }
-}
-
-/// Returns the charset of a label.
-///
-/// # Errors
-/// The label is not on offer; and what to write instead.
-pub fn charset(label: &str) -> Result<Charset, String> {
-    let offer = "it takes IANA's names of stateless charsets, such as iso-8859-1, windows-1252, shift_jis, koi8-r";
-    Charset::from_label(label).map_err(|unknown| not_on_offer(&unknown, offer))
-}
-
-/// Returns why a charset is not known, and what is alike or else `offer`.
-#[must_use]
-pub fn not_on_offer(unknown: &UnknownCharset, offer: &str) -> String {
-    let label = Quoted::of(&unknown.label);
-    let fault = match unknown.reason {
-        Some(reason) => format!("charset {label} is not supported: {reason}"),
-        None => format!("unknown charset {label}"),
-    };
-    match unknown.near.split_last() {
-        _ if unknown.label == "auto" => "charsets are guessed by migrate alone; 'utf8fs scan --propose-map charsets.toml DIR' writes a map of them, by directory, for migrate --charset-map".to_owned(),
-        None => format!("{fault}; {offer}"),
-        Some((only, [])) => format!("{fault}; did you mean {only}?"),
-        Some((last, others)) => format!("{fault}; did you mean {} or {last}?", others.join(", ")),
-    }
-}
-
-/// Returns the most similar of `words`, if it is similar enough to be what was meant.
-pub fn nearest<'a>(text: &str, words: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    words
-        .map(|word| (strsim::jaro_winkler(text, word), word))
-        .filter(|&(similarity, _)| similarity > 0.8)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, word)| word)
 }

@@ -9,9 +9,10 @@ use super::values::word;
 use super::{AuditArgs, ConformingArgs, PolicyFileArgs, seconds, uid};
 use crate::codec::Charset;
 use crate::guard::Action;
+use crate::names::charset;
 use crate::os::Sandbox;
 use crate::policy::Alike;
-use crate::records::{Id, charset};
+use crate::records::Id;
 
 /// `utf8fs guard`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]

@@ -7,9 +7,8 @@ use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 use super::values::word;
 use crate::codec::{Charset, Form};
-use crate::names::{Escapes, PrivateUse};
+use crate::names::{Escapes, PrivateUse, charset};
 use crate::policy::Profile;
-use crate::records::charset;
 use crate::tree::plan::OnCollision;
 
 /// `utf8fs migrate`.

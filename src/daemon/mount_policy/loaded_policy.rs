@@ -1,13 +1,15 @@
 //! The files of a policy as one.
 
+use serde_json::{Map, Value};
 use toml::de::DeTable;
 
 use super::policy_checks;
 use super::policy_faults::{Fault, Place, Table};
+use super::policy_source::table_fault;
 use super::user_tables::number_in;
-use crate::daemon::command_error::CommandError;
+use crate::daemon::command_error::{CommandError, nearest};
 use crate::daemon::mount_paths::Ruled;
-use crate::records::{Id, List, PolicyFile, PolicySection, PolicyText, nearest, table_fault};
+use crate::records::{Id, List, PolicyFile, PolicySection, PolicyText};
 
 /// A policy as its files say it.
 #[derive(Debug, Clone, Default)]
@@ -188,5 +190,28 @@ fn with_remedy(message: &str) -> String {
             format!("unknown field `{key}`; did you mean `{near}`?")
         }
         _ => message.to_owned(),
+    }
+}
+
+impl PolicyFile {
+    /// Adds what `other` says and this one does not. Sections of `other` come last, and its includes are left out.
+    ///
+    /// # Panics
+    /// A key does not come through JSON unchanged, which a test rules out.
+    pub(super) fn or(mut self, mut other: Self) -> Self {
+        self.section.append(&mut other.section);
+        let mut keys = other.by_key();
+        let said = self.by_key().into_iter();
+        keys.extend(said.filter(|(_, value)| !value.is_null()));
+        serde_json::from_value(Value::Object(keys))
+            .expect("invariant: a policy goes through JSON unchanged")
+    }
+
+    /// Returns the keys with their values; `null` for one that is not said.
+    pub(super) fn by_key(&self) -> Map<String, Value> {
+        match serde_json::to_value(self) {
+            Ok(Value::Object(keys)) => keys,
+            Ok(_) | Err(_) => Map::new(),
+        }
     }
 }

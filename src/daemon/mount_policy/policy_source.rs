@@ -239,3 +239,14 @@ pub fn line_and_column(octets: &[u8], before: usize) -> (usize, usize) {
     let column = last.iter().filter(|&octet| octet & 0xC0 != 0x80).count() + 1;
     (lines.count() + 1, column)
 }
+
+/// Returns the message of a fault in a file whose only array of tables is of that name.
+#[must_use]
+pub fn table_fault(fault: &toml::de::Error, table: &str) -> String {
+    match fault.message() {
+        "invalid type: map, expected a sequence" => {
+            format!("write [[{table}]] with two brackets")
+        }
+        message => message.to_owned(),
+    }
+}

@@ -382,3 +382,14 @@ fn a_pattern_that_begins_with_the_mount_point_is_warned_of() {
     );
     assert_eq!(said("/srv/z", "/mnt/z"), [""; 0]);
 }
+
+#[test]
+fn a_policy_with_all_keys_goes_through_json_unchanged() {
+    let text = "profile = 'safe'\nfrom = ['koi8-r']\nforbid = 'bidi'\nexempt_uid = [7, 'root']\nunique = 'none'\n\
+        audit_log = 'x'\nmode = 'off'\naudit_burst = 4294967295\nmax_bytes = 7\nexempt = []\n[[section]]\nusers = 1\npath = ['a', 'b']\n";
+    let policy = PolicyFile::parse(text).unwrap();
+    let json = serde_json::to_value(&policy).unwrap();
+    assert_eq!(serde_json::from_value::<PolicyFile>(json).unwrap(), policy);
+    assert_eq!(policy.clone().or(PolicyFile::default()), policy);
+    assert_eq!(PolicyFile::default().or(policy.clone()), policy);
+}

@@ -14,6 +14,7 @@ mod plan_options;
 pub mod plan_reader;
 mod planned_links;
 pub mod planner;
+mod readable_plan;
 mod symlink_targets;
 
 pub use crate::names::CharsetSource;

@@ -9,13 +9,12 @@ use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use super::directory_plan::DirectoryPlan;
+use super::readable_plan::ReadablePlan;
 use crate::backing::Kind;
 use crate::names::BackingName;
 use crate::names::quoted::harmless;
 use crate::policy::NAME_MAX;
-use crate::records::{
-    Name, PLAN_VERSION, PlanHeader, PlanLine, PlanRecord, ReadablePlan, TreePath,
-};
+use crate::records::{Name, PLAN_VERSION, PlanHeader, PlanLine, PlanRecord, TreePath};
 use crate::tree::change::LONGEST_TARGET;
 
 /// Longest line that is read.
@@ -201,7 +200,8 @@ impl<R: BufRead> Reader<R> {
             PlanRecord::Header(header) => {
                 known(header.version)?;
                 self.has_header = true;
-                self.is_to_charset = header.is_to_charset();
+                // Then new names need not be UTF-8.
+                self.is_to_charset = header.options.split(' ').any(|word| word == "--to");
                 let root = header.root.as_bytes();
                 if !root.starts_with(b"/") || root.contains(&0) {
                     return Err("\"root\" is not an absolute path".into());

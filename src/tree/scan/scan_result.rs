@@ -1,10 +1,13 @@
 //! The tally of a scan: numbers, the worst directories, samples. All of it merges exactly, and all but the numbers is bounded.
 
+use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeSet;
 
 use strum::VariantArray;
 
-use crate::records::{Counts, Directory, Failure, Failures, Finding, Found, Kept, Sampled, Tally};
+use crate::records::{
+    Counts, Directory, Failure, Failures, Finding, Found, Kept, KindLabel, Name, Sampled, Tally,
+};
 
 /// Adds to a number, which a report that somebody altered cannot make overflow.
 fn add(mine: &mut u64, theirs: u64) {
@@ -160,6 +163,47 @@ fn keep<'n, T: Ord + Clone + 'n>(
         }
         if kept.len() > most {
             kept.pop_last();
+        }
+    }
+}
+
+impl Directory {
+    /// The worst first: by offences, then by remarks, then by path.
+    fn rank(&self) -> (Reverse<[u64; 2]>, &Name<'static>) {
+        let counts = &self.counts;
+        (Reverse([counts.offending, counts.remarked]), &self.path)
+    }
+}
+
+impl PartialEq for Directory {
+    fn eq(&self, other: &Self) -> bool {
+        self.rank() == other.rank()
+    }
+}
+
+impl Eq for Directory {}
+
+impl PartialOrd for Directory {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Directory {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.rank().cmp(&other.rank())
+    }
+}
+
+impl Found {
+    /// Returns a finding in the whole name.
+    #[must_use]
+    pub(super) fn whole(finding: Finding, kind: &'static str) -> Self {
+        Self {
+            finding,
+            kind: KindLabel(kind),
+            offset: None,
+            length: None,
         }
     }
 }

@@ -12,10 +12,10 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{Name, PlanEnd, PlanHeader, PlanLine, PlanRecord, Reason, join_path};
 use crate::codec::Charset;
 use crate::names::Quoted;
 use crate::names::quoted::unquote;
+use crate::records::{Name, PlanEnd, PlanHeader, PlanLine, PlanRecord, Reason, join_path, percent};
 
 const SHAPE: &str = r#"not a line of a plan: "OLD" -> "NEW" KIND INODE"#;
 
@@ -118,12 +118,6 @@ fn reading(charset: Option<Charset>, confidence: Option<f64>, reason: Reason) ->
     words
 }
 
-/// Returns a likelihood in percent, rounded down: 0.896 does not reach a limit of 0.9. Nothing is certain.
-#[must_use]
-pub fn percent(confidence: f64) -> String {
-    format!("{} %", (confidence * 100.0).floor().clamp(0.0, 99.0))
-}
-
 /// A part of a line.
 #[derive(Debug, PartialEq)]
 enum Token<'l> {
@@ -134,7 +128,7 @@ use Token::{Name as Quote, Word};
 
 /// A reader of readable plans, line by line.
 #[derive(Debug, Default)]
-pub struct ReadablePlan {
+pub(super) struct ReadablePlan {
     /// The directory of the lines that follow, and its inode number.
     directory: Option<(Name<'static>, u64)>,
 }
@@ -144,7 +138,7 @@ impl ReadablePlan {
     ///
     /// # Errors
     /// The fault of a line that is not one of a plan.
-    pub fn parse(&mut self, line: &str) -> Result<Option<PlanRecord>, String> {
+    pub(super) fn parse(&mut self, line: &str) -> Result<Option<PlanRecord>, String> {
         let number = |word: &str| {
             let number = word.parse::<u64>();
             number.map_err(|_error| format!("{} is not a number", Quoted(word.as_bytes())))
