@@ -20,6 +20,9 @@ pub(super) const VERSION: u32 = 1;
 /// Bytes of a line in front of its JSON: a checksum in hex digits, and a space.
 const SUM: usize = 33;
 
+/// Bytes that tell the start of a frame: these, and the brace of its JSON.
+const START: u64 = 34;
+
 /// Returns the first line of the file.
 pub(super) fn preamble() -> Vec<u8> {
     format!("{MAGIC}{VERSION}\n").into_bytes()
@@ -152,23 +155,41 @@ impl<'f> Frames<'f> {
     /// [`JournalError::Broken`], [`JournalError::Io`].
     pub(super) fn next(&mut self) -> Result<Option<Frame>, JournalError> {
         self.line.clear();
-        let read = self.file.read_until(b'\n', &mut self.line);
-        if read.map_err(JournalError::io("read the journal"))? == 0 {
+        let io = JournalError::io("read the journal");
+        // What does not start as a frame is not read to its end, which may be far.
+        let mut start = self.file.by_ref().take(START);
+        if start.read_until(b'\n', &mut self.line).map_err(&io)? == 0 {
             return Ok(None);
         }
-        if self.line.pop_if(|octet| *octet == b'\n').is_none() {
-            if !self.state.is_complete {
-                return self.broken("it is cut");
-            }
+        let is_begun = self.line.iter().enumerate().all(|(at, octet)| match at {
+            ..32 => matches!(octet, b'0'..=b'9' | b'a'..=b'f'),
+            32 => *octet == b' ',
+            _ => *octet == b'{',
+        });
+        if is_begun {
+            let rest = self.file.read_until(b'\n', &mut self.line);
+            rest.map_err(&io)?;
+        }
+        let is_whole = self.line.pop_if(|octet| *octet == b'\n').is_some();
+        if !is_whole && !self.state.is_complete {
+            return self.broken("it is cut");
+        }
+        let sealed = |line: &[u8]| {
+            let mut seal = self.seal.clone();
+            let (sum, json) = line.split_at_checked(SUM).unwrap_or_default();
+            let (own, start) = seal.next(json);
+            (own == sum).then_some((seal, start))
+        };
+        // Only its end is wrong.
+        let is_altered = || self.line.split_last().and_then(|(_, line)| sealed(line));
+        if !is_whole && is_begun && is_altered().is_none() {
             self.is_torn = true;
             return Ok(None);
         }
-        let mut seal = self.seal.clone();
-        let (sum, json) = self.line.split_at_checked(SUM).unwrap_or_default();
-        let (sealed, start) = seal.next(json);
-        if sealed != sum {
+        let Some((seal, start)) = sealed(&self.line).filter(|_| is_whole) else {
             return self.broken("its checksum is wrong");
-        }
+        };
+        let json = self.line.get(SUM..).unwrap_or_default();
         let Ok(event) = parse(json) else {
             return self.broken("it is of an unknown kind");
         };

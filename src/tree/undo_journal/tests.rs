@@ -80,8 +80,7 @@ fn a_journal_with_any_bit_altered_is_refused_with_the_frame() {
     assert_eq!(added.iter().filter(|octet| **octet == b'\n').count(), 8);
     octets = added;
     let before = stage.manifest();
-    // But for the end of the last line, without which that was being written.
-    for index in 0..octets.len() - 1 {
+    for index in 0..octets.len() {
         for bit in 0..8 {
             octets[index] ^= 1 << bit;
             match opened(&stage, &octets).unwrap_err() {
@@ -104,6 +103,33 @@ fn a_journal_with_any_bit_altered_is_refused_with_the_frame() {
         Status::Undone
     );
     assert_same(&stage.manifest(), &before, "refused");
+}
+
+#[test]
+fn only_the_start_of_a_frame_was_being_written_when_the_machine_failed() {
+    let (stage, octets) = drafted();
+    let sum = [b'0'; 32];
+    for start in [
+        &sum[..7],
+        &sum,
+        &[&sum[..], b" "].concat(),
+        &[&sum[..], b" {\"a"].concat(),
+    ] {
+        let torn = opened(&stage, &[&octets, start].concat());
+        assert!(torn.is_ok(), "{}", start.escape_ascii());
+    }
+    for rubbish in [
+        &[0; 5000][..],
+        b"x",
+        b"zz\n",
+        b"0 ",
+        &[&sum[..], b" ["].concat(),
+        &[0x20; 40],
+    ] {
+        let error = opened(&stage, &[&octets, rubbish].concat()).unwrap_err();
+        let is_last = matches!(error, JournalError::Broken { frame: 4, .. });
+        assert!(is_last, "{}: {error}", rubbish.escape_ascii());
+    }
 }
 
 #[test]

@@ -216,7 +216,8 @@ fn a_journal_is_gone_on_with() {
     let journal = std::fs::File::options()
         .append(true)
         .open(tree.logs().join("journal"));
-    std::io::Write::write_all(&mut journal.unwrap(), &[200, 0, 0, 0, 2, 0, 0, 0, 1, 2, 3]).unwrap();
+    let start = b"00112233445566778899aabbccddeeff {\"event\":\"jo";
+    std::io::Write::write_all(&mut journal.unwrap(), start).unwrap();
     let guard = Guard::mending(&tree, &[]);
     at::write_new(&below, b"c\xE9", b"").unwrap();
     until(|| at::stat(&below, b"c\xC3\xA9").is_ok());
