@@ -84,7 +84,7 @@ impl Journal {
         options
             .read(true)
             .write(true)
-            .custom_flags(libc::O_NOFOLLOW);
+            .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
         let file = options.open(path).map_err(JournalError::io(OPENING))?;
         let locked = lock::flock(&file, Some(LockKind::Write));
         if !locked.map_err(JournalError::io("lock the journal"))? {
@@ -137,7 +137,10 @@ impl Journal {
         path: &Path,
         report: &mut dyn FnMut(&JournalEvent<'_>),
     ) -> Result<Self, JournalError> {
-        let opened = File::open(path).map_err(JournalError::io(OPENING))?;
+        let mut options = File::options();
+        // Nothing of a FIFO is waited for.
+        options.read(true).custom_flags(libc::O_NONBLOCK);
+        let opened = options.open(path).map_err(JournalError::io(OPENING))?;
         Self::read(path, opened, report)
     }
 

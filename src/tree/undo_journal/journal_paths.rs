@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+use super::journal_error::JournalError;
 use super::journal_file::Journal;
 use super::state::Status;
 
@@ -58,7 +59,7 @@ impl JournalPaths {
 
 impl Journal {
     /// Returns the path of the journal of the last migration of the same tree after this one, of those beside it that are not
-    /// undone.
+    /// undone. One that cannot be read may be of such a migration.
     #[must_use]
     pub fn later(&self) -> Option<PathBuf> {
         let path = self.path();
@@ -67,12 +68,14 @@ impl Journal {
         let first = number.map_or(path.to_owned(), |_| path.with_extension(""));
         let later = u32::from(number.unwrap_or(1)) + 1..;
         let later = later.map(|number| numbered(&first, number));
-        let later = later.map_while(|path| Self::view(&path, &mut |_| ()).ok());
-        let is_in_the_way = |later: &Self| {
-            later.header().root == self.header().root && later.state().status != Status::Undone
+        let later = later.take_while(|path| is_there(path).unwrap_or(true));
+        let is_in_the_way = |later: &PathBuf| match Self::view(later, &mut |_| ()) {
+            Ok(later) => {
+                later.header().root == self.header().root && later.state().status != Status::Undone
+            }
+            Err(error) => !matches!(error, JournalError::NotAJournal),
         };
-        let last = later.filter(is_in_the_way).last();
-        last.map(|last| last.path().to_owned())
+        later.filter(is_in_the_way).last()
     }
 }
 

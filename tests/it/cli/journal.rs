@@ -196,12 +196,16 @@ fn a_migration_is_undone_with_apply() {
 fn a_later_migration_is_undone_first() {
     let place = Migrated::new();
     let later = place.0.path().join("journal.2");
-    fs::copy(place.journal(), &later).unwrap();
-    for command in [&[b"undo".as_slice()][..], &[b"undo", b"--apply"]] {
-        let refused = place.run(command, &[]);
-        assert_eq!(refused.code, Some(1), "{refused:?}");
-        assert!(refused.stderr.ends_with("/journal.2\n"), "{refused:?}");
-        assert!(place.is_migrated());
+    let journal = fs::read(place.journal()).unwrap();
+    // One that cannot be read may be of the same tree.
+    for later_journal in [&[&journal, &b"\0"[..]].concat(), &journal] {
+        fs::write(&later, later_journal).unwrap();
+        for command in [&[b"undo".as_slice()][..], &[b"undo", b"--apply"]] {
+            let refused = place.run(command, &[]);
+            assert_eq!(refused.code, Some(1), "{refused:?}");
+            assert!(refused.stderr.ends_with("/journal.2\n"), "{refused:?}");
+            assert!(place.is_migrated());
+        }
     }
     let command = [&b"undo"[..], b"--apply", later.as_os_str().as_bytes()];
     assert_eq!(run(&command).code, Some(0));
@@ -246,6 +250,19 @@ fn a_journal_that_was_cut_is_refused_with_the_frame_and_nothing_done() {
             .contains("not a utf8fs journal")
     );
     assert!(place.is_migrated());
+}
+
+#[test]
+fn what_is_no_file_is_no_journal() {
+    let place = Migrated::new();
+    fs::remove_file(place.journal()).unwrap();
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    rustix::fs::mkfifoat(rustix::fs::CWD, place.journal(), mode).unwrap();
+    for command in [&[&b"undo"[..]][..], &[b"undo", b"--apply"], &[b"journal"]] {
+        let refused = place.run(command, &[]);
+        assert_ne!(refused.code, Some(0), "{refused:?}");
+        assert!(refused.stderr.contains("journal"), "{refused:?}");
+    }
 }
 
 #[test]
