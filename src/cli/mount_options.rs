@@ -77,6 +77,8 @@ fn one(options: &[Arg], word: &[u8]) -> Vec<OsString> {
     };
     let with = |value: &[u8]| OsString::from_vec([b"--", key.as_bytes(), b"=", value].concat());
     match value {
+        // Else the next argument would be its value.
+        None if arg.get_action().takes_values() => vec![with(b"")],
         None => vec![format!("--{key}").into()],
         // Lists add up.
         Some(values) if matches!(arg.get_action(), ArgAction::Append) => {

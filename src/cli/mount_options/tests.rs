@@ -279,4 +279,7 @@ fn wrong_values_are_refused() {
         let (message, _) = refused(&["-o", options]);
         assert!(message.contains(part), "{options}: {message}");
     }
+    // The value is not what follows.
+    let (message, _) = refused(&["-o", "errno", "c"]);
+    assert!(message.contains("a value is required for"), "{message}");
 }
