@@ -4,11 +4,11 @@ use serde_json::json;
 
 use super::{Asked, Status, exit, prometheus, status_text};
 use crate::cli::args::status_args::StatusFormat;
-use crate::cli::output::{print_error, print_lines};
+use crate::cli::output::print_lines;
 use crate::cli::text_table::{columns, head};
 use crate::cli::{CommandError, ExitCode};
 use crate::daemon::command_error::Doing;
-use crate::daemon::status_query::{NoAnswer, Question};
+use crate::daemon::status_query::Question;
 use crate::names::Quoted;
 use crate::os::mountinfo;
 use crate::records::{Name, json_line};
@@ -24,11 +24,6 @@ pub(super) fn run(format: StatusFormat) -> Result<ExitCode, CommandError> {
     let mut all = Vec::new();
     for (mount, question) in mounts.into_iter().zip(questions) {
         let answer = question.answer();
-        if let Err(none) = &answer
-            && none.state == NoAnswer::Unknown
-        {
-            print_error(&none.error);
-        }
         let answer = answer.map(|status| Status::Mount(Box::new(status)));
         all.push(Asked { mount, answer });
     }
