@@ -84,8 +84,8 @@ impl<I> Default for Serving<I> {
 }
 
 impl<I> Serving<I> {
-    /// Decides how a file that was opened is served, until [`leave`](Self::leave). Where the kernel could do it, and knows no backing file of the inode
-    /// yet, `tell` tells it; we serve what it does not take.
+    /// Decides how a file that was opened is served, until [`leave`](Self::leave). Where the kernel could do it, and knows no
+    /// backing file of the inode yet, `tell` tells it; we serve what it does not take.
     pub fn enter(&self, opened: &Opened, tell: impl FnOnce() -> io::Result<I>) -> Way<I> {
         let wish = Wish::of(opened);
         // What the kernel does by itself for this file may use what is kept for root.

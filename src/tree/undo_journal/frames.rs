@@ -180,7 +180,7 @@ impl<'f> Frames<'f> {
             let (own, start) = seal.next(json);
             (own == sum).then_some((seal, start))
         };
-        // Only its end is wrong.
+        // All but the last byte is a whole frame: that byte was its newline.
         let is_altered = || self.line.split_last().and_then(|(_, line)| sealed(line));
         if !is_whole && is_begun && is_altered().is_none() {
             self.is_torn = true;
