@@ -5,13 +5,9 @@
 //! are fresh.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-
-use super::{Coherence, Kept};
-use crate::fs::{Entry, Inode};
 
 /// Number of directories of which the time of the last listing is known.
 const MOST: usize = 1024;
@@ -34,7 +30,13 @@ impl Lists {
     pub(super) const MOST: Duration = Duration::from_secs(60);
 
     /// A part of a directory was listed, and attributes were given that are kept for `least`; `None` where some were not given.
-    fn note(&self, directory: u64, is_start: bool, least: Option<Duration>, is_end: bool) {
+    pub(super) fn note(
+        &self,
+        directory: u64,
+        is_start: bool,
+        least: Option<Duration>,
+        is_end: bool,
+    ) {
         let mut lists = self.0.lock();
         let Some(least) = least else {
             lists.remove(&directory);
@@ -63,43 +65,6 @@ impl Lists {
         let lists = self.0.lock();
         let list = lists.get(&directory);
         list.is_some_and(|list| list.is_whole && list.began.elapsed() < list.least / 2)
-    }
-}
-
-/// A part of a listing that is given to the kernel.
-#[derive(Debug)]
-pub struct Listing<'a> {
-    pub(super) coherence: &'a Coherence,
-    pub(super) directory: Arc<Inode>,
-    pub(super) is_start: bool,
-    pub(super) has_attributes: bool,
-    /// The kernel asks anew for attributes that it was given, after this time at the earliest.
-    pub(super) least: Duration,
-}
-
-impl Listing<'_> {
-    /// Returns how long the kernel may keep an entry that it may be given.
-    pub fn keep(&mut self, name: &[u8], entry: &Entry) -> Kept {
-        let kept = self.coherence.kept(&self.directory, name, entry);
-        // It asks for those that it may not keep each time.
-        if kept.attributes > Duration::ZERO {
-            self.least = self.least.min(kept.attributes);
-        }
-        kept
-    }
-
-    /// Notes that the kernel is given an entry: there was room for it.
-    pub fn give(&self, name: &[u8], entry: &Entry) {
-        let name = (self.directory.number, name);
-        self.coherence.tell(name, entry.inode.number);
-    }
-
-    /// Notes that the list was given; `is_end` says whether it went to the end of the directory.
-    pub fn finish(self, is_end: bool) {
-        if let Some(lists) = &self.coherence.lists {
-            let least = self.has_attributes.then_some(self.least);
-            lists.note(self.directory.number, self.is_start, least, is_end);
-        }
     }
 }
 

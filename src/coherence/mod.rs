@@ -18,7 +18,6 @@ use std::time::Duration;
 
 pub use kernel_names::Name;
 use kernel_names::{ABSENT, DOUBTFUL, KernelNames};
-pub use lists::Listing;
 use lists::Lists;
 use renames::Renames;
 pub use watched::Kernel;
@@ -26,7 +25,9 @@ use watched::Watched;
 
 use crate::backing::Stat;
 use crate::backing::watch::Watcher;
-use crate::fs::{Absence, Caller, Entry, FsError, Inode, NewEntry, OpenAs, Opened, Shown, Utf8Fs};
+use crate::fs::{
+    Absence, Caller, Entry, FsError, Inode, Listed, NewEntry, OpenAs, Opened, Plus, Shown, Utf8Fs,
+};
 
 /// A note about an inode: every change of what is in this directory is reported.
 const MARKED: u8 = 1;
@@ -434,23 +435,41 @@ impl Coherence {
         Ok(KeptList { new, old })
     }
 
-    /// Begins a part of a listing with attributes, or without.
+    /// Lists the directory `number`, open as `handle`, from `cookie` on. Each entry is passed to `give` with its timeouts, if it has
+    /// attributes; `give` returns true where it had no room for that one.
     ///
     /// # Errors
-    /// [`FsError::Stale`]: the directory is gone.
-    pub fn list(
+    /// Those of [`Utf8Fs::readdir`].
+    pub fn readdir(
         &self,
-        directory: u64,
-        is_start: bool,
-        has_attributes: bool,
-    ) -> Result<Listing<'_>, FsError> {
-        Ok(Listing {
-            coherence: self,
-            directory: self.fs.inodes().get(directory)?,
-            is_start,
-            has_attributes,
-            least: Lists::MOST,
-        })
+        number: u64,
+        (handle, cookie): (u64, u64),
+        plus: Plus,
+        mut give: impl FnMut(&Listed<'_>, Option<Kept>) -> bool,
+    ) -> Result<(), FsError> {
+        let directory = self.fs.inodes().get(number)?;
+        // The kernel asks anew for attributes that it is given, after this time at the earliest.
+        let mut least = Lists::MOST;
+        let give = |listed: Listed<'_>| {
+            let entry = listed.entry.as_ref();
+            let kept = entry.map(|entry| self.kept(&directory, listed.name, entry));
+            // It asks for those that it may not keep each time.
+            let attributes = kept.map_or(Duration::ZERO, |kept| kept.attributes);
+            if attributes > Duration::ZERO {
+                least = least.min(attributes);
+            }
+            let is_full = give(&listed, kept);
+            if let (false, Some(entry)) = (is_full, entry) {
+                self.tell((number, listed.name), entry.inode.number);
+            }
+            is_full
+        };
+        let is_end = self.fs.readdir(handle, cookie, plus, give)?;
+        if let Some(lists) = &self.lists {
+            let least = (plus == Plus::Yes).then_some(least);
+            lists.note(number, cookie == 0, least, is_end);
+        }
+        Ok(())
     }
 
     /// The kernel takes `count` lookups of an inode back.

@@ -443,24 +443,15 @@ impl Adapter {
     ) -> Result<(), FsError> {
         let asked: ReadIn = request.arguments.record()?;
         reply.limit(asked.size);
-        let is_plus = plus == Plus::Yes;
-        let mut listing = self
-            .coherence
-            .list(request.node, asked.offset == 0, is_plus)?;
-        let give = |listed: Listed<'_>| {
-            let entry_of = |entry| entry_out(entry, listing.keep(listed.name, entry));
+        let give = |listed: &Listed<'_>, kept: Option<Kept>| {
             // Of what has none the kernel gives the name to who lists, and knows no entry by it.
-            let entry = listed.entry.as_ref();
-            let given = is_plus.then(|| entry.map_or_else(EntryOut::default, entry_of));
-            let is_full = reply.listed(&listed, given);
-            if let (false, Some(entry)) = (is_full, entry) {
-                listing.give(listed.name, entry);
-            }
-            is_full
+            let entry = listed.entry.as_ref().zip(kept);
+            let entry_of = |(entry, kept)| entry_out(entry, kept);
+            let given = || entry.map_or_else(EntryOut::default, entry_of);
+            reply.listed(listed, (plus == Plus::Yes).then(given))
         };
-        let is_end = self.fs.readdir(asked.handle, asked.offset, plus, give)?;
-        listing.finish(is_end);
-        Ok(())
+        let from = (asked.handle, asked.offset);
+        self.coherence.readdir(request.node, from, plus, give)
     }
 
     fn releasedir(&self, mut request: Request<'_>) -> Result<(), FsError> {

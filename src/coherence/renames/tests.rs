@@ -13,7 +13,7 @@ use super::*;
 use crate::backing::Dir;
 use crate::coherence::{Coherence, Keeping, Times};
 use crate::fs::samples::{CALLER, config, map};
-use crate::fs::{NewEntry, ROOT, Utf8Fs};
+use crate::fs::{Listed, NewEntry, Plus, ROOT, Utf8Fs};
 use crate::names::Legacy;
 
 const A: Caller = Caller { pid: 1, ..CALLER };
@@ -285,12 +285,18 @@ fn what_is_listed_is_known_to_the_kernel_once_it_is_given() {
     let below = tempfile::tempdir().unwrap();
     std::fs::create_dir(below.path().join("x")).unwrap();
     let coherence = coherence(below.path());
-    let entry = coherence.fs.lookup(A, ROOT, b"x").unwrap();
-    let mut listing = coherence.list(ROOT, true, true).unwrap();
-    let _kept = listing.keep(b"x", &entry);
+    coherence.fs.lookup(A, ROOT, b"x").unwrap();
+    let handle = coherence.fs.opendir(A, ROOT, 0).unwrap();
+    let list = |has_room: bool| {
+        let give = |listed: &Listed<'_>, _kept| listed.name == b"x" && !has_room;
+        coherence
+            .readdir(ROOT, (handle, 0), Plus::Yes, give)
+            .unwrap();
+    };
     let remove = || coherence.remove(A, (ROOT, b"x"), true);
+    list(false);
     assert!(matches!(remove(), Err(FsError::Stale)));
-    listing.give(b"x", &entry);
+    list(true);
     remove().unwrap();
 }
 
