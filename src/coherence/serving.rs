@@ -90,10 +90,7 @@ impl<I> Serving<I> {
         let wish = Wish::of(opened);
         // What the kernel does by itself for this file may use what is kept for root.
         let is_as_root = opened.identity.is_some_and(|(uid, _)| uid == 0);
-        let Some(shard) = self.shard(opened.inode) else {
-            return Way::Cached;
-        };
-        let mut served = shard.lock();
+        let mut served = self.shard(opened.inode).lock();
         let served = match served.entry(opened.inode) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
@@ -130,11 +127,8 @@ impl<I> Serving<I> {
 
     /// Takes note that an open file of the inode is closed.
     pub fn leave(&self, inode: InodeId) {
-        let Some(shard) = self.shard(inode) else {
-            return;
-        };
         let last = {
-            let mut served = shard.lock();
+            let mut served = self.shard(inode).lock();
             match served.entry(inode) {
                 Entry::Occupied(mut known) if known.get().opens > 1 => {
                     known.get_mut().opens -= 1;
@@ -148,9 +142,10 @@ impl<I> Serving<I> {
         drop(last);
     }
 
-    fn shard(&self, inode: InodeId) -> Option<&Mutex<HashMap<InodeId, Served<I>>>> {
+    fn shard(&self, inode: InodeId) -> &Mutex<HashMap<InodeId, Served<I>>> {
+        let [first, ..] = &self.shards;
         let index = usize::try_from(inode.0 % SHARDS as u64).unwrap_or(0);
-        self.shards.get(index)
+        self.shards.get(index).unwrap_or(first)
     }
 }
 

@@ -5,7 +5,6 @@
 use std::borrow::Borrow;
 use std::hash::{Hash, Hasher};
 use std::io;
-use std::num::NonZeroU32;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -154,16 +153,17 @@ fn nanoseconds(time: Time) -> i64 {
     seconds.wrapping_add(time.nanos.into())
 }
 
-/// Returns a hash of the time of birth and the kind of a file, never 0; `None` where the filesystem keeps no time of
-/// birth. Two files that have one inode number in turn differ in it, unless they were made within one tick of the
+/// Returns a hash of the time of birth and the kind of a file, never 0; 0 where the filesystem keeps no time of birth. Two files that have one inode number in turn differ in it, unless they were made within one tick of the
 /// filesystem's clock. One in four thousand million does not.
-fn birth(stat: &Stat) -> Option<NonZeroU32> {
-    let mixed = nanoseconds(stat.btime?)
-        .cast_unsigned()
-        .wrapping_add(u64::from(stat.mode & libc::S_IFMT) << 48)
-        .wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    let digest = u32::try_from(mixed >> 32).unwrap_or_default();
-    Some(NonZeroU32::new(digest).unwrap_or(NonZeroU32::MIN))
+fn birth(stat: &Stat) -> u32 {
+    let digest = |born| {
+        let mixed = nanoseconds(born)
+            .cast_unsigned()
+            .wrapping_add(u64::from(stat.mode & libc::S_IFMT) << 48)
+            .wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        u32::try_from(mixed >> 32).unwrap_or_default().max(1)
+    };
+    stat.btime.map_or(0, digest)
 }
 
 /// Content is taken for that of another open for so many seconds: a mapping below can change it without any sign.
@@ -413,11 +413,8 @@ impl Inode {
     /// Notes that the file is there, which `stat` describes, and its birth.
     pub(super) fn found(&self, stat: &Stat) {
         self.marks.set(STALE, false);
-        if self.born.load(Ordering::Relaxed) == 0
-            && stat.btime.is_some_and(is_before_this_tick)
-            && let Some(birth) = birth(stat)
-        {
-            self.born.store(birth.get(), Ordering::Relaxed);
+        if self.born.load(Ordering::Relaxed) == 0 && stat.btime.is_some_and(is_before_this_tick) {
+            self.born.store(birth(stat), Ordering::Relaxed);
         }
     }
 
@@ -439,8 +436,8 @@ impl Inode {
 
     /// Is the file that `stat` describes, which has its number, the same by its birth?
     pub(super) fn is_born_as(&self, stat: &Stat) -> bool {
-        let born = NonZeroU32::new(self.born.load(Ordering::Relaxed));
-        !self.marks.has(STALE | GIVEN_UP) && born.is_some() && born == birth(stat)
+        let born = self.born.load(Ordering::Relaxed);
+        !self.marks.has(STALE | GIVEN_UP) && born != 0 && born == birth(stat)
     }
 
     /// Notes that the file is opened at this ctime and time. Says whether it has the content of an open that was

@@ -41,7 +41,7 @@ struct Renumbered {
 pub struct Inodes {
     pub(super) root: Arc<Inode>,
     /// A number is looked up, counted and forgotten under its shard's lock; nothing else is locked meanwhile.
-    shards: Vec<Mutex<HashSet<ByNumber>>>,
+    shards: [Mutex<HashSet<ByNumber>>; SHARDS],
     pub(super) count: AtomicUsize,
     /// The largest `count` since memory was given back last.
     peak: AtomicUsize,
@@ -88,7 +88,7 @@ impl Inodes {
         let (_root, _) = inode.hold(root);
         Ok(Self {
             root: inode,
-            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            shards: std::array::from_fn(|_| Mutex::default()),
             count: AtomicUsize::new(0),
             peak: AtomicUsize::new(0),
             numbering: Numbering::new(stat.dev, stat.ino),
@@ -114,7 +114,7 @@ impl Inodes {
         if number == ROOT {
             return Ok(Arc::clone(&self.root));
         }
-        let slots = self.shard(number).ok_or(FsError::Stale)?.lock();
+        let slots = self.shard(number).lock();
         let known = slots.get(&number).ok_or(FsError::Stale)?;
         Ok(Arc::clone(&known.0))
     }
@@ -182,9 +182,8 @@ impl Inodes {
     ///
     /// Gives the inode if it is gone.
     pub fn forget(&self, number: u64, count: u64) -> Option<Arc<Inode>> {
-        let shard = self.shard(number).filter(|_| number != ROOT)?;
         let gone = {
-            let mut slots = shard.lock();
+            let mut slots = self.shard(number).lock();
             let known = slots.get(&number)?;
             let lookups = known.0.lookups.load(Ordering::Relaxed);
             if lookups > count {
@@ -251,9 +250,10 @@ impl Inodes {
         self.descriptors.enough_for(act)
     }
 
-    fn shard(&self, number: u64) -> Option<&Mutex<HashSet<ByNumber>>> {
-        self.shards
-            .get(usize::try_from(number % SHARDS as u64).unwrap_or(0))
+    fn shard(&self, number: u64) -> &Mutex<HashSet<ByNumber>> {
+        let [first, ..] = &self.shards;
+        let index = usize::try_from(number % SHARDS as u64).unwrap_or(0);
+        self.shards.get(index).unwrap_or(first)
     }
 
     /// The visible path of a directory from the mount's root, with a `/` in front: `/`, `/a/b`. Of directories that have

@@ -57,7 +57,7 @@ impl Inodes {
             Ok(Some(self.seen(inode, stat, place)))
         };
         if let Some(other) = self.renumbered_as(own)
-            && let Some(inode) = self.meet(other, device, &identity)
+            && let Some(inode) = self.meet(other, |inode| inode.is(device, &identity))
         {
             return entered(inode);
         }
@@ -109,7 +109,7 @@ impl Inodes {
         let mut renumbered = self.renumbered.lock();
         // Somebody else may have entered it meanwhile.
         if let Some(&number) = renumbered.numbers.get(&own)
-            && let Some(inode) = self.meet(number, own.0, &identity)
+            && let Some(inode) = self.meet(number, |inode| inode.is(own.0, &identity))
         {
             return inode;
         }
@@ -132,17 +132,11 @@ impl Inodes {
     /// Finds the file with the number and the time of birth of `stat`, and counts one lookup. `None` where that is
     /// not known, or may be another.
     pub(super) fn enter_known(&self, stat: &Stat, place: &Place) -> Option<Entry> {
-        let number = self.number(stat);
-        let slots = self.shard(number)?.lock();
-        let inode = Arc::clone(&slots.get(&number)?.0);
-        let is_it = inode.is_born_as(stat)
-            && inode.device == Device::new(stat.dev)
-            && inode.identity.mount() == self.mount_of(stat);
-        if !is_it {
-            return None;
-        }
-        inode.lookups.fetch_add(1, Ordering::Relaxed);
-        drop(slots);
+        let inode = self.meet(self.number(stat), |inode| {
+            inode.is_born_as(stat)
+                && inode.device == Device::new(stat.dev)
+                && inode.identity.mount() == self.mount_of(stat)
+        })?;
         Some(self.seen(inode, *stat, Some(place)))
     }
 
@@ -166,13 +160,10 @@ impl Inodes {
         }
     }
 
-    /// Finds a file by a number and counts one lookup.
-    fn meet(&self, number: u64, device: Device, identity: &Identity) -> Option<Arc<Inode>> {
-        let slots = self.shard(number)?.lock();
-        let known = slots.get(&number)?;
-        if !known.0.is(device, identity) {
-            return None;
-        }
+    /// Finds the inode of a number and counts one lookup; `None` where there is none, or another than `is_it` looks for.
+    fn meet(&self, number: u64, is_it: impl FnOnce(&Inode) -> bool) -> Option<Arc<Inode>> {
+        let slots = self.shard(number).lock();
+        let known = slots.get(&number).filter(|known| is_it(&known.0))?;
         known.0.lookups.fetch_add(1, Ordering::Relaxed);
         Some(Arc::clone(&known.0))
     }
@@ -185,10 +176,7 @@ impl Inodes {
         identity: Identity,
         stat: &Stat,
     ) -> Result<Arc<Inode>, Identity> {
-        let Some(shard) = self.shard(number) else {
-            return Err(identity);
-        };
-        let mut slots = shard.lock();
+        let mut slots = self.shard(number).lock();
         if let Some(known) = slots.get(&number) {
             if !known.0.is(Device::new(stat.dev), &identity) {
                 return Err(identity);
