@@ -175,7 +175,7 @@ impl Utf8Fs {
         directory.changed(None, Some(&new.entry.backing));
         drop(directory);
         self.report(making, &new);
-        self.report_clash(making, &new.entry, clash.as_ref());
+        self.report_clash(making, &new, clash.as_ref());
         self.settle(&at.fd, Waits::Names)?;
         Ok((made, new))
     }

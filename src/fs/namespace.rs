@@ -239,7 +239,7 @@ impl Utf8Fs {
         drop(replacing);
         let there = self.moved(target, &new.entry);
         self.report(&making, &new);
-        self.report_clash(&making, &new.entry, clash.as_ref());
+        self.report_clash(&making, &new, clash.as_ref());
         self.settle(&target.fd, Waits::Names)?;
         if !is_same {
             self.settle(&source.fd, Waits::Names)?;

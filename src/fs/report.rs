@@ -25,14 +25,12 @@ impl Utf8Fs {
         offence: Offence,
         sibling: Option<&VisibleName>,
     ) -> FsError {
-        let refusal = terms.refusal(offence);
         let record = OffenceRecord {
-            errno: Some(symbol(refusal.errno()).into()),
             sibling: sibling.map(|name| Name::copy(name.as_bytes())),
-            ..self.record(making, making.name, offence, Verdict::Refused)
+            ..self.record(making, terms, making.name, (offence, Verdict::Refused))
         };
         self.audit(making, record);
-        refusal
+        terms.refusal(offence)
     }
 
     /// Reports a new name that was let through, once it is made, with the name that the directory lists it under. Where that
@@ -54,7 +52,7 @@ impl Utf8Fs {
         let record = OffenceRecord {
             visible: visible.map(|name| Name::copy(name.as_bytes())),
             backing: Some(Name::copy(backing.as_bytes())),
-            ..self.record(making, making.name, offence, verdict)
+            ..self.record(making, &made.terms, making.name, (offence, verdict))
         };
         self.audit(making, record);
     }
@@ -72,19 +70,21 @@ impl Utf8Fs {
         self.settings.auditor.offence(Time::now(), record, number);
     }
 
-    /// Makes the record of an offence by `name`: of the entry, or of a name in the target of the new symlink.
+    /// Makes the record of an offence against `terms` by `name`: of the entry, or of a name in the target of the new symlink.
     #[cold]
     pub(super) fn record(
         &self,
         making: &Making<'_>,
+        terms: &Terms,
         name: &[u8],
-        offence: Offence,
-        verdict: Verdict,
+        (offence, verdict): (Offence, Verdict),
     ) -> OffenceRecord {
         let directory = &making.directory.inode;
+        let errno = || symbol(terms.refusal(offence).errno()).into();
         OffenceRecord {
             path: self.visible_path(directory, making.name).into(),
             verdict,
+            errno: (verdict == Verdict::Refused).then(errno),
             exempt: match verdict {
                 Verdict::Reported => self.exemption(making),
                 Verdict::Refused | Verdict::Normalized => None,
@@ -92,7 +92,7 @@ impl Utf8Fs {
             uid: making.caller.uid,
             gid: making.caller.gid,
             pid: making.caller.pid,
-            ..OffenceRecord::of(making.operation, name, offence, &self.terms(making, true))
+            ..OffenceRecord::of(making.operation, name, offence, terms)
         }
     }
 }

@@ -18,7 +18,6 @@ use super::{FsError, Utf8Fs};
 use crate::backing::{Stat, file, if_there};
 use crate::names::rules::{Mode, Terms};
 use crate::names::{BackingName, VisibleName};
-use crate::policy::errno::symbol;
 use crate::policy::{NAME_MAX, Offence};
 use crate::records::{Name, OffenceRecord};
 
@@ -38,6 +37,8 @@ type Translate<'t> = dyn FnMut(&Walk<'_>, &[u8]) -> Result<Translated, Halt> + '
 #[derive(Debug)]
 pub(super) struct StoredTarget {
     pub(super) text: Vec<u8>,
+    /// The terms that hold for its components.
+    terms: Arc<Terms>,
     /// The offence to report once the link is made.
     noted: Option<Noted>,
 }
@@ -222,12 +223,12 @@ impl Utf8Fs {
         })?;
         let noted = noted.filter(|_| stored.is_some() && terms.mode != Mode::Off);
         let text = stored.unwrap_or_else(|| target.to_vec());
-        let stored = StoredTarget { text, noted };
+        let stored = StoredTarget { text, terms, noted };
         if let Some(noted) = &stored.noted
             && noted.verdict == Verdict::Refused
         {
             self.report_target(making, &stored);
-            return Err(terms.refusal(noted.offence));
+            return Err(stored.terms.refusal(noted.offence));
         }
         if stored.text.len() > LONGEST {
             return Err(Errno::NAMETOOLONG.into());
@@ -306,16 +307,14 @@ impl Utf8Fs {
             return;
         };
         let backing = BackingName::parse(&noted.stored).ok();
-        let is_refused = noted.verdict == Verdict::Refused;
-        let backing = backing.filter(|_| !is_refused);
+        let backing = backing.filter(|_| noted.verdict != Verdict::Refused);
         let visible = backing.as_ref();
         let visible = visible.and_then(|backing| self.map.visible_alone(backing));
-        let errno = self.terms(making, true).refusal(noted.offence).errno();
+        let what = (noted.offence, noted.verdict);
         let record = OffenceRecord {
-            errno: is_refused.then(|| symbol(errno).into()),
             visible: visible.map(|name| Name::copy(name.as_bytes())),
             backing: backing.map(|name| Name::copy(name.as_bytes())),
-            ..self.record(making, &noted.name, noted.offence, noted.verdict)
+            ..self.record(making, &target.terms, &noted.name, what)
         };
         self.audit(making, record);
     }

@@ -53,13 +53,14 @@ impl Utf8Fs {
     }
 
     /// Reports a likeness that was let through, once the name is made.
-    pub(super) fn report_clash(&self, making: &Making<'_>, made: &Resolved, clash: Option<&Clash>) {
+    pub(super) fn report_clash(&self, making: &Making<'_>, made: &NewName, clash: Option<&Clash>) {
         if let Some(Clash { offence, sibling }) = clash {
+            let what = (*offence, Verdict::Reported);
             let record = OffenceRecord {
-                visible: Some(Name::copy(made.visible.as_bytes())),
-                backing: Some(Name::copy(made.backing.as_bytes())),
+                visible: Some(Name::copy(made.entry.visible.as_bytes())),
+                backing: Some(Name::copy(made.entry.backing.as_bytes())),
                 sibling: Some(Name::copy(sibling.as_bytes())),
-                ..self.record(making, making.name, *offence, Verdict::Reported)
+                ..self.record(making, &made.terms, making.name, what)
             };
             self.audit(making, record);
         }
