@@ -148,17 +148,13 @@ pub fn flock(fd: impl AsFd, kind: Option<LockKind>) -> io::Result<bool> {
     granted(counted(rustix::fs::flock(fd, operation)))
 }
 
-/// Returns whether `fd` may be read, and whether it may be written, by open(2) and the program's own flags.
+/// Returns the access mode with which `fd` was opened (`O_ACCMODE` of open(2)).
 ///
 /// # Errors
 /// Those of fcntl(2).
-pub fn access(fd: impl AsFd) -> io::Result<(bool, bool)> {
+pub fn access(fd: impl AsFd) -> io::Result<i32> {
     let flags = counted(rustix::fs::fcntl_getfl(fd))?.bits().cast_signed();
-    Ok(match flags & libc::O_ACCMODE {
-        libc::O_RDONLY => (true, false),
-        libc::O_WRONLY => (false, true),
-        _ => (true, true),
-    })
+    Ok(flags & libc::O_ACCMODE)
 }
 
 #[cfg(test)]

@@ -23,8 +23,8 @@ struct Held {
 #[derive(Debug)]
 struct Descriptor {
     fd: OwnedFd,
-    /// May it be read, and may it be written?
-    access: (bool, bool),
+    /// The access mode of open(2) that it has.
+    access: i32,
     _taken: Taken,
 }
 
@@ -52,14 +52,9 @@ pub(super) struct FileLocks {
     flocked: BTreeMap<u64, Flocked>,
 }
 
-/// The file of `fd` once more, opened so that it can be locked for `(reading, writing)`.
-fn reopen(fd: &OwnedFd, access: (bool, bool)) -> io::Result<OwnedFd> {
-    let flags = match access {
-        (_, false) => libc::O_RDONLY,
-        (false, true) => libc::O_WRONLY,
-        (true, true) => libc::O_RDWR,
-    };
-    file::reopen(fd, flags | libc::O_NONBLOCK)
+/// The file of `fd` once more, opened with this access mode of open(2).
+fn reopen(fd: &OwnedFd, access: i32) -> io::Result<OwnedFd> {
+    file::reopen(fd, access | libc::O_NONBLOCK)
 }
 
 impl Owner {
@@ -71,16 +66,19 @@ impl Owner {
         (pool, uid): (&Arc<Pool>, u32),
     ) -> io::Result<&OwnedFd> {
         let needed = match kind {
-            LockKind::Read => (true, false),
-            LockKind::Write => (false, true),
+            LockKind::Read => libc::O_RDONLY,
+            LockKind::Write => libc::O_WRONLY,
         };
-        let had = self.descriptor.as_ref();
-        let had = had.map_or((false, false), |had| had.access);
-        let is_enough = (had.0 || !needed.0) && (had.1 || !needed.1);
-        if !is_enough {
+        let had = self.descriptor.as_ref().map(|had| had.access);
+        if had != Some(needed) && had != Some(libc::O_RDWR) {
             let _taken = pool.take(uid, Use::File)?;
             let opened = access(base)?;
-            let wanted = (true, had.1 || needed.1 || opened.1);
+            let is_read_only = [had.unwrap_or(opened), needed, opened] == [libc::O_RDONLY; 3];
+            let wanted = if is_read_only {
+                libc::O_RDONLY
+            } else {
+                libc::O_RDWR
+            };
             let (fd, access) = match reopen(base, wanted) {
                 Ok(fd) => (fd, wanted),
                 // It may be written and not read.
@@ -222,7 +220,7 @@ impl FileLocks {
         let own = self.owners.get(&request.owner);
         let found = match own.and_then(|owner| owner.descriptor.as_ref()) {
             Some(descriptor) => test(&descriptor.fd, kind, request.range)?,
-            None => test(reopen(base, (true, false))?, kind, request.range)?,
+            None => test(reopen(base, libc::O_RDONLY)?, kind, request.range)?,
         };
         Ok(found.map(|found| Holder {
             pid: found.pid.or_else(|| self.holder(request.owner, found)),
