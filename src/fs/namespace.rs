@@ -116,15 +116,13 @@ impl Utf8Fs {
     ) -> Result<(), FsError> {
         let directory = self.open_to_change(parent)?;
         self.directory(&directory)?.before_change()?;
-        let mut names = self.resolve(&directory, name)?;
-        let removed = loop {
-            let found = names.next_name()?;
-            let remove = || remove(&directory.dir(), &found.backing);
-            if if_there(self.judged_as(caller, &[&directory], remove))?.is_some() {
-                break found.backing;
-            }
+        let remove = |name: &BackingName| {
+            let remove = || remove(&directory.dir(), name);
+            Ok(if_there(self.judged_as(caller, &[&directory], remove))?)
         };
-        self.directory(&directory)?.changed(Some(&removed), None);
+        let (removed, ()) = self.resolve(&directory, name)?.first(remove)?;
+        let removed = Some(&removed.backing);
+        self.directory(&directory)?.changed(removed, None);
         Ok(self.settle(&directory.fd, Waits::Names)?)
     }
 
@@ -258,19 +256,19 @@ impl Utf8Fs {
         let dir = from.dir();
         let is_same = from.inode.number == to.inode.number;
         let directories = if is_same { &[from][..] } else { &[from, to] };
-        let mut names = self.resolve(from, name)?;
-        loop {
-            let old = names.next_name()?;
-            let rename = || dir.rename(&old.backing, &to.dir(), new, flags);
+        let rename = |old: &BackingName| {
+            let rename = || dir.rename(old, &to.dir(), new, flags);
             let rename = || self.judged_as(caller, directories, rename);
             match rename() {
-                Err(error) if is_absent(&error) && !dir.exists(&old.backing)? => continue,
+                Err(error) if is_absent(&error) && !dir.exists(old)? => return Ok(None),
                 // The error is about the new name; or the old one came since, and is renamed now (law T7).
                 Err(error) if is_absent(&error) => rename()?,
                 renamed => renamed?,
             }
-            return Ok(old);
-        }
+            Ok(Some(()))
+        };
+        let (old, ()) = self.resolve(from, name)?.first(rename)?;
+        Ok(old)
     }
 
     /// Notes where an entry is now, if it is known, and returns its number. Only paths in the log and users without file

@@ -90,6 +90,22 @@ impl Resolution<'_> {
         }
     }
 
+    /// Runs `act` on one name after the other, until it finds an entry there. Returns that name, and what it found.
+    ///
+    /// # Errors
+    /// Those of [`next_name`](Self::next_name) and `act`.
+    pub(super) fn first<T>(
+        mut self,
+        act: impl Fn(&BackingName) -> Result<Option<T>, FsError>,
+    ) -> Result<(Resolved, T), FsError> {
+        loop {
+            let found = self.next_name()?;
+            if let Some(done) = act(&found.backing)? {
+                return Ok((found, done));
+            }
+        }
+    }
+
     /// Adds the backing name that the directory lists as `name`, where a mapping can yield `name` (law N8).
     fn add_listed(&mut self, name: &VisibleName, alias: bool) -> io::Result<()> {
         let map = &self.fs.map;
@@ -228,13 +244,9 @@ impl Utf8Fs {
         directory: &OpenInode,
         name: &[u8],
     ) -> Result<Resolved, FsError> {
-        let mut names = self.resolve(directory, name)?;
-        loop {
-            let found = names.next_name()?;
-            if directory.dir().exists(&found.backing)? {
-                return Ok(found);
-            }
-        }
+        let exists = |name: &BackingName| Ok(directory.dir().exists(name)?.then_some(()));
+        let (found, ()) = self.resolve(directory, name)?.first(exists)?;
+        Ok(found)
     }
 
     /// The backing name of the same bytes, where such a name is visible as itself.

@@ -245,18 +245,13 @@ impl Utf8Fs {
         let Some(directory) = walk.here()? else {
             return Ok(None);
         };
-        let open = || {
-            let mut names = self.resolve(&directory, name)?;
-            loop {
-                let backing = names.next_name()?.backing;
-                let child = || directory.dir().child(&backing);
-                if let Some(child) = if_there(self.inodes.with_descriptors(child))? {
-                    return Ok::<_, FsError>((backing, child));
-                }
-            }
+        let open = |name: &BackingName| {
+            let child = || directory.dir().child(name);
+            Ok(if_there(self.inodes.with_descriptors(child))?)
         };
-        match open() {
-            Ok(found) => Ok(Some(found)),
+        let names = self.resolve(&directory, name);
+        match names.and_then(|names| names.first(open)) {
+            Ok((found, child)) => Ok(Some((found.backing, child))),
             Err(error) if is_no_way(error.errno()) => Ok(None),
             Err(error) => Err(Halt::Failed(error)),
         }
