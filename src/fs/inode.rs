@@ -217,7 +217,6 @@ pub struct Inode {
     /// The parts of a directory.
     directory: Option<Box<AsDirectory>>,
     pub(super) device: Device,
-    generation: u32,
     /// Its [`birth`], once no other file of its number can have the same; else 0.
     born: AtomicU32,
     /// Set on each use of the descriptor; it stays open a round longer.
@@ -290,7 +289,7 @@ impl State {
 
 impl Inode {
     /// The file that `stat` describes, with one lookup.
-    pub(super) fn new(number: u64, generation: u32, identity: Identity, stat: &Stat) -> Self {
+    pub(super) fn new(number: u64, identity: Identity, stat: &Stat) -> Self {
         let is_placed =
             stat.is_dir() || stat.is_symlink() || matches!(identity, Identity::Looks { .. });
         let is_regular = stat.kind() == Kind::File;
@@ -302,7 +301,6 @@ impl Inode {
             state: Mutex::default(),
             directory: stat.is_dir().then(Box::default),
             device: Device::new(stat.dev),
-            generation,
             born: AtomicU32::new(0),
             used: AtomicBool::new(true),
             marks: Flags(AtomicU8::new(
@@ -317,10 +315,10 @@ impl Inode {
         (self.number, self.generation())
     }
 
-    /// Tells it from earlier files of that number.
+    /// Tells it from earlier files of that number, also under another daemon, and after it was forgotten. 0 where it has no handle.
     #[must_use]
     pub fn generation(&self) -> u64 {
-        self.generation.into()
+        self.handle().map_or(0, |handle| handle.digest().into())
     }
 
     /// Notes a file of this inode that a program has open, or that is a program to be run.
@@ -570,7 +568,7 @@ mod tests {
     #[test]
     fn content_is_that_of_an_earlier_open_where_the_ctime_says_so() {
         let stat = Stat::of(tempfile::tempfile().unwrap()).unwrap();
-        let inode = Inode::new(2, 0, Identity::looks(&stat, 0, None), &stat);
+        let inode = Inode::new(2, Identity::looks(&stat, 0, None), &stat);
         let time = |secs| Time { secs, nanos: 1 };
         let open = |ctime, seconds| inode.is_as_opened_before(time(ctime), seconds);
         assert!(!open(5, 100), "the first");

@@ -84,7 +84,7 @@ impl Inodes {
         };
         let mount = mount.filter(opens);
         let above = Dir::new(&root).stat_parent()?;
-        let inode = Arc::new(Inode::new(ROOT, 0, Identity::looks(&stat, 0, None), &stat));
+        let inode = Arc::new(Inode::new(ROOT, Identity::looks(&stat, 0, None), &stat));
         let (_root, _) = inode.hold(root);
         Ok(Self {
             root: inode,
@@ -140,7 +140,7 @@ impl Inodes {
     pub(super) fn aside(&self, stat: &Stat) -> Arc<Inode> {
         let number = self.number(stat);
         let identity = Identity::looks(stat, self.mount_of(stat), None);
-        Arc::new(Inode::new(number, 0, identity, stat))
+        Arc::new(Inode::new(number, identity, stat))
     }
 
     /// The number of the file `ino` in `directory`, as it is listed: what stat(2) shows for it.

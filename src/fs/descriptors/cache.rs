@@ -163,12 +163,7 @@ mod tests {
 
     fn inode(number: u64, fd: OwnedFd) -> Arc<Inode> {
         let stat = Stat::of(tempfile::tempfile().unwrap()).unwrap();
-        let inode = Arc::new(Inode::new(
-            number,
-            0,
-            Identity::looks(&stat, 0, None),
-            &stat,
-        ));
+        let inode = Arc::new(Inode::new(number, Identity::looks(&stat, 0, None), &stat));
         let _fd = inode.hold(fd);
         inode
     }

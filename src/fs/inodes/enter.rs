@@ -185,12 +185,7 @@ impl Inodes {
             known.0.found(stat);
             return Ok(Arc::clone(&known.0));
         }
-        // By which a file is the same under another daemon, and after it was forgotten.
-        let generation = match &identity {
-            Identity::Handle(handle) => handle.digest(),
-            Identity::Looks { .. } => 0,
-        };
-        let inode = Inode::new(number, generation, identity, stat);
+        let inode = Inode::new(number, identity, stat);
         inode.marks.set(UNPROVEN, !is_proven);
         inode.found(stat);
         if self.keeps_places {
