@@ -66,16 +66,23 @@ impl LockRange {
         self.start <= other.end && other.start <= self.end
     }
 
-    /// `l_start` and `l_len` of `struct flock`.
-    fn to_kernel(self) -> io::Result<(i64, i64)> {
+    /// A lock of this `l_type` on the range, from the start of the file (`SEEK_SET`).
+    fn to_kernel(self, kind: i32) -> io::Result<libc::flock> {
         let wrong = |_too_large| io::Error::from(Errno::INVAL);
-        let start = i64::try_from(self.start).map_err(wrong)?;
-        if self.end >= Self::WHOLE.end {
-            return Ok((start, 0));
-        }
-        let length = (self.end + 1).checked_sub(self.start);
-        let length = length.filter(|&length| length > 0).ok_or(Errno::INVAL)?;
-        Ok((start, i64::try_from(length).map_err(wrong)?))
+        let length = match self.end >= Self::WHOLE.end {
+            true => 0,
+            false => (self.end + 1)
+                .checked_sub(self.start)
+                .filter(|&length| length > 0)
+                .ok_or(Errno::INVAL)?,
+        };
+        Ok(libc::flock {
+            l_type: i16::try_from(kind).map_err(wrong)?,
+            l_whence: 0,
+            l_start: i64::try_from(self.start).map_err(wrong)?,
+            l_len: i64::try_from(length).map_err(wrong)?,
+            l_pid: 0,
+        })
     }
 }
 
@@ -106,10 +113,8 @@ fn granted(result: io::Result<()>) -> io::Result<bool> {
 /// # Errors
 /// `EBADF` if `fd` is not open for what is asked; else those of fcntl(2).
 pub fn set(fd: impl AsFd, kind: Option<LockKind>, range: LockRange) -> io::Result<bool> {
-    let (start, length) = range.to_kernel()?;
-    let kind = kind.map_or(libc::F_UNLCK, LockKind::to_kernel);
-    let asked = (kind, start, length);
-    granted(sys::ofd_lock(fd.as_fd(), sys::OfdLock::Set, asked).map(drop))
+    let lock = range.to_kernel(kind.map_or(libc::F_UNLCK, LockKind::to_kernel))?;
+    granted(sys::set_ofd_lock(fd.as_fd(), &lock))
 }
 
 /// A lock that stands in the way of this one for `fd`; `None` where there is none.
@@ -117,21 +122,20 @@ pub fn set(fd: impl AsFd, kind: Option<LockKind>, range: LockRange) -> io::Resul
 /// # Errors
 /// Those of fcntl(2).
 pub fn test(fd: impl AsFd, kind: LockKind, range: LockRange) -> io::Result<Option<Holder>> {
-    let (start, length) = range.to_kernel()?;
-    let asked = (kind.to_kernel(), start, length);
-    let (kind, start, length, pid) = sys::ofd_lock(fd.as_fd(), sys::OfdLock::Get, asked)?;
-    let Some(kind) = LockKind::from_kernel(kind)? else {
+    let mut lock = range.to_kernel(kind.to_kernel())?;
+    sys::get_ofd_lock(fd.as_fd(), &mut lock)?;
+    let Some(kind) = LockKind::from_kernel(lock.l_type.into())? else {
         return Ok(None);
     };
-    let start = u64::try_from(start).unwrap_or(0);
-    let end = match u64::try_from(length) {
+    let start = u64::try_from(lock.l_start).unwrap_or(0);
+    let end = match u64::try_from(lock.l_len) {
         Ok(length @ 1..) => start.saturating_add(length - 1),
         _ => LockRange::WHOLE.end,
     };
     Ok(Some(Holder {
         range: LockRange { start, end },
         kind,
-        pid: u32::try_from(pid).ok().filter(|&pid| pid > 0),
+        pid: u32::try_from(lock.l_pid).ok().filter(|&pid| pid > 0),
     }))
 }
 

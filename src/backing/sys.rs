@@ -37,15 +37,6 @@ pub(crate) struct RawHandle {
     pub(crate) bytes: [u8; MAX_HANDLE],
 }
 
-/// `struct mount_attr` of `mount_setattr(2)`, its first version.
-#[repr(C)]
-struct MountAttr {
-    set: u64,
-    clear: u64,
-    propagation: u64,
-    userns_fd: u64,
-}
-
 /// The result of a raw system call that gives a number or -1 and errno.
 fn checked(result: libc::c_long) -> io::Result<libc::c_long> {
     if result < 0 {
@@ -439,40 +430,20 @@ pub(crate) fn close(fd: OwnedFd) -> io::Result<()> {
     checked(libc::c_long::from(result)).map(drop)
 }
 
-/// The operation on an OFD lock.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum OfdLock {
-    /// Say what stands in its way.
-    Get,
-    /// Set it, without waiting.
-    Set,
+/// Sets the OFD lock `lock` of `fd`, without waiting.
+pub(crate) fn set_ofd_lock(fd: BorrowedFd<'_>, lock: &libc::flock) -> io::Result<()> {
+    calls::count();
+    // SAFETY: `fd` is open for the length of the call, which only reads a struct flock.
+    let result = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_OFD_SETLK, &raw const *lock) };
+    checked(result.into()).map(drop)
 }
 
-/// Asks about or sets the OFD lock `(l_type, l_start, l_len)` of `fd`, counted from the start of the file.
-/// Returns the lock as the kernel left it, with its `l_pid`.
-pub(crate) fn ofd_lock(
-    fd: BorrowedFd<'_>,
-    what: OfdLock,
-    (kind, start, length): (i32, i64, i64),
-) -> io::Result<(i32, i64, i64, i32)> {
+/// Puts what stands in the way of the OFD lock `lock` of `fd` in its place; its type is `F_UNLCK` where nothing does.
+pub(crate) fn get_ofd_lock(fd: BorrowedFd<'_>, lock: &mut libc::flock) -> io::Result<()> {
     calls::count();
-    let narrow = |word: i32| i16::try_from(word).map_err(io::Error::other);
-    let command = match what {
-        OfdLock::Get => libc::F_OFD_GETLK,
-        OfdLock::Set => libc::F_OFD_SETLK,
-    };
-    let mut lock = libc::flock {
-        l_type: narrow(kind)?,
-        l_whence: narrow(libc::SEEK_SET)?,
-        l_start: start,
-        l_len: length,
-        l_pid: 0,
-    };
-    // SAFETY: `fd` is open for the length of the call. Both commands take a struct flock, which `lock` is. It is
-    // exclusively ours and written only while the call lasts.
-    let result = unsafe { libc::fcntl(fd.as_raw_fd(), command, &raw mut lock) };
-    checked(libc::c_long::from(result))?;
-    Ok((i32::from(lock.l_type), lock.l_start, lock.l_len, lock.l_pid))
+    // SAFETY: `fd` is open for the length of the call, which writes a struct flock that is exclusively ours.
+    let result = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_OFD_GETLK, &raw mut *lock) };
+    checked(result.into()).map(drop)
 }
 
 /// Changes attributes of the mount that `fd` is the root of: `set` and `clear` are `MOUNT_ATTR_*`, `propagation` is
@@ -482,9 +453,9 @@ pub(crate) fn set_mount_attributes(
     (set, clear): (u64, u64),
     propagation: u64,
 ) -> io::Result<()> {
-    let attr = MountAttr {
-        set,
-        clear,
+    let attr = libc::mount_attr {
+        attr_set: set,
+        attr_clr: clear,
         propagation,
         userns_fd: 0,
     };
@@ -497,7 +468,7 @@ pub(crate) fn set_mount_attributes(
             c"".as_ptr(),
             libc::AT_EMPTY_PATH,
             &raw const attr,
-            size_of::<MountAttr>(),
+            size_of_val(&attr),
         )
     };
     checked(result).map(drop)
@@ -571,19 +542,12 @@ pub(crate) fn set_nice(nice: i32) -> io::Result<()> {
     checked(result).map(drop)
 }
 
-/// Which of two processes this is after [`fork`].
-pub(crate) enum Forked {
-    /// The one that called it, with the number of the other.
-    Parent(Pid),
-    /// A copy of it, in which no signal is delivered but those that cannot be blocked.
-    Child,
-}
-
-/// Makes a copy of this process, which must have one thread only.
+/// Makes a copy of this process, which must have one thread only. Returns the number of the copy; `None` in that, where no signal is
+/// delivered but those that cannot be blocked.
 ///
 /// # Errors
 /// `EBUSY` if it has more threads; else those of fork(2).
-pub(crate) fn fork() -> io::Result<Forked> {
+pub(crate) fn fork() -> io::Result<Option<Pid>> {
     if std::fs::read_dir("/proc/self/task")?.count() != 1 {
         return Err(io::Error::from_raw_os_error(libc::EBUSY));
     }
@@ -598,12 +562,12 @@ pub(crate) fn fork() -> io::Result<Forked> {
     let result = unsafe { libc::fork() };
     let failed = io::Error::last_os_error();
     if result == 0 {
-        return Ok(Forked::Child);
+        return Ok(None);
     }
     // SAFETY: `before` was written above, where the call cannot fail with these arguments, and is only read.
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), ptr::null_mut()) };
     let child = Pid::from_raw(result).filter(|_| result > 0);
-    child.map(Forked::Parent).ok_or(failed)
+    child.map(Some).ok_or(failed)
 }
 
 fn signal_set(signals: &[libc::c_int]) -> libc::sigset_t {

@@ -14,7 +14,7 @@ use rustix::io::retry_on_intr;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
 use crate::backing::fanotify;
-use crate::backing::sys::{self, Forked};
+use crate::backing::sys;
 
 /// A child that works.
 #[derive(Debug)]
@@ -63,8 +63,8 @@ impl Child {
 /// `EBUSY` if this process has more than one thread; those of fork(2).
 pub(super) fn fork(work: impl FnOnce() -> io::Result<()>) -> io::Result<Pid> {
     match sys::fork()? {
-        Forked::Parent(pid) => Ok(pid),
-        Forked::Child => {
+        Some(pid) => Ok(pid),
+        None => {
             // It must not unwind into what the parent was doing, nor drop what the parent owns.
             let done = catch_unwind(AssertUnwindSafe(work));
             sys::exit_now(i32::from(!matches!(done, Ok(Ok(())))))
