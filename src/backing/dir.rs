@@ -7,7 +7,6 @@ use std::path::Path;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, ResolveFlags};
 use rustix::io::Errno;
 use rustix::mount::OpenTreeFlags;
-use rustix::path::Arg;
 
 use super::calls::{self, counted};
 use super::stat::{self, Stat};
@@ -112,15 +111,8 @@ impl<F: AsFd> Dir<F> {
     /// # Errors
     /// Those of statx(2).
     pub fn stat_child(&self, name: &BackingName) -> io::Result<Stat> {
-        self.stat_at(
-            name.as_bytes(),
-            AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT,
-        )
-    }
-
-    fn stat_at(&self, path: impl Arg, flags: AtFlags) -> io::Result<Stat> {
-        let raw = counted(rustix::fs::statx(&self.0, path, flags, stat::wanted()))?;
-        Ok(Stat::from(&raw))
+        let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT;
+        Stat::at(&self.0, name.as_bytes(), flags)
     }
 
     /// Returns the attributes of what a path leads to from here as the kernel resolves it. Follows links, and starts
@@ -129,7 +121,7 @@ impl<F: AsFd> Dir<F> {
     /// # Errors
     /// Those of statx(2).
     pub fn stat_path(&self, path: &[u8]) -> io::Result<Stat> {
-        self.stat_at(path, AtFlags::NO_AUTOMOUNT)
+        Stat::at(&self.0, path, AtFlags::NO_AUTOMOUNT)
     }
 
     /// Attributes of the directory above; those of the directory itself where it is the root of all that it sees.
@@ -137,7 +129,7 @@ impl<F: AsFd> Dir<F> {
     /// # Errors
     /// Those of statx(2); `ENOENT` where it lies outside of the mount that it was reached through.
     pub fn stat_parent(&self) -> io::Result<Stat> {
-        self.stat_at(c"..", AtFlags::empty())
+        Stat::at(&self.0, c"..", AtFlags::empty())
     }
 
     /// Is it `root`, or does it lie below it? Costs a few system calls for each directory between them. What is mounted on

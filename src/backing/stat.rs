@@ -6,6 +6,7 @@ use std::os::fd::AsFd;
 use rustix::fs::{
     AtFlags, StatVfs, StatVfsMountFlags, Statx, StatxAttributes, StatxFlags, StatxTimestamp,
 };
+use rustix::path::Arg;
 
 use super::calls::counted;
 use crate::records::{FileTime as Time, Kind};
@@ -99,7 +100,13 @@ impl Stat {
     /// Those of statx(2).
     pub fn of(fd: impl AsFd) -> io::Result<Self> {
         let flags = AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW;
-        let raw = counted(rustix::fs::statx(fd, c"", flags, wanted()))?;
+        Self::at(fd, c"", flags)
+    }
+
+    /// Attributes of what `path` leads to from the directory `fd`, with these flags of statx(2).
+    pub(super) fn at(fd: impl AsFd, path: impl Arg, flags: AtFlags) -> io::Result<Self> {
+        let wanted = StatxFlags::BASIC_STATS | StatxFlags::BTIME | StatxFlags::MNT_ID;
+        let raw = counted(rustix::fs::statx(fd, path, flags, wanted))?;
         Ok(Self::from(&raw))
     }
 
@@ -142,11 +149,6 @@ pub fn device_unasked(fd: impl AsFd) -> io::Result<u64> {
     let flags = AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW | AtFlags::STATX_DONT_SYNC;
     let raw = counted(rustix::fs::statx(fd, c"", flags, StatxFlags::empty()))?;
     Ok(rustix::fs::makedev(raw.stx_dev_major, raw.stx_dev_minor))
-}
-
-/// The fields of `Stat`, for statx(2).
-pub(super) fn wanted() -> StatxFlags {
-    StatxFlags::BASIC_STATS | StatxFlags::BTIME | StatxFlags::MNT_ID
 }
 
 impl From<&Statx> for Stat {
