@@ -121,8 +121,8 @@ impl Inodes {
         })
     }
 
-    /// A directory as it is seen in the view of the root alone, whatever is mounted where; `None` where that can't be had.
-    fn in_view(&self, inode: &Inode) -> io::Result<Option<OwnedFd>> {
+    /// An inode as it is seen in the view of the root alone, whatever is mounted where; `None` where that can't be had.
+    pub(super) fn in_view(&self, inode: &Inode) -> io::Result<Option<OwnedFd>> {
         let (Some(handle), Some(view)) = (inode.handle(), &self.view) else {
             return Ok(None);
         };

@@ -113,8 +113,7 @@ impl Utf8Fs {
 
     /// A descriptor of a link through which it is read with its access time left as it is, as lstat(2) leaves it.
     fn opened_quietly(&self, inode: &Inode, stat: &Stat) -> Option<OwnedFd> {
-        let (handle, view) = (inode.handle()?, self.inodes.view.as_ref()?);
-        let fd = handle.open(view, libc::O_PATH).ok()??;
+        let fd = self.inodes.in_view(inode).ok()??;
         // A handle is of one filesystem only.
         let opened = Stat::of(&fd).ok()?;
         (opened.dev == stat.dev && opened.ino == stat.ino).then_some(fd)

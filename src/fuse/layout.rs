@@ -39,7 +39,6 @@ records! {
         node: u64, generation: u64, entry_valid: u64, attr_valid: u64, entry_valid_nanos: u32, attr_valid_nanos: u32, attr: Attr,
     }
     AttrOut(104) { attr_valid: u64, attr_valid_nanos: u32, padding: u32, attr: Attr }
-    StatxIn(24) { getattr_flags: u32, padding: u32, handle: u64, sx_flags: u32, sx_mask: u32 }
     StatxTime(16) { seconds: i64, nanos: u32, padding: i32 }
     Statx(256) {
         mask: u32, blksize: u32, attributes: u64, nlink: u32, uid: u32, gid: u32, mode: u16, padding: u16, ino: u64, size: u64, blocks: u64,
