@@ -6,7 +6,6 @@
 //! count is never less than its own.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::io;
 use std::sync::Arc;
 
@@ -15,33 +14,6 @@ use parking_lot::Mutex;
 use crate::fs::{InodeId, Opened};
 
 const SHARDS: usize = 16;
-
-/// The best server of an open file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wish {
-    /// The kernel, from the backing file.
-    Kernel,
-    /// The same, but each write is to come to us: only here it is known who writes.
-    KernelButWrites,
-    /// The daemon: the kernel would write to the backing file where it may only be appended to.
-    Us,
-}
-
-impl Wish {
-    fn of(opened: &Opened) -> Self {
-        let stat = &opened.stat;
-        if stat.is_append_only {
-            Self::Us
-        } else if stat.has_set_id() {
-            Self::KernelButWrites
-        } else if stat.size == 0 && !opened.writes {
-            // There is nothing to read that would be worth telling the kernel of the file.
-            Self::Us
-        } else {
-            Self::Kernel
-        }
-    }
-}
 
 /// The server of an open file. `I` is the kernel's id of a backing file.
 #[derive(Debug, PartialEq, Eq)]
@@ -57,15 +29,10 @@ pub enum Way<I> {
 }
 
 #[derive(Debug)]
-enum By<I> {
-    Kernel { id: Arc<I>, as_root: bool },
-    Us,
-}
-
-#[derive(Debug)]
 struct Served<I> {
     opens: u64,
-    by: By<I>,
+    /// The backing file that the kernel serves it from, and whether it does so as root; `None` where we do.
+    by_kernel: Option<(Arc<I>, bool)>,
 }
 
 /// The inodes that are open, and who serves them.
@@ -87,57 +54,48 @@ impl<I> Serving<I> {
     /// Decides how a file that was opened is served, until [`leave`](Self::leave). Where the kernel could do it, and knows no
     /// backing file of the inode yet, `tell` tells it; we serve what it does not take.
     pub fn enter(&self, opened: &Opened, tell: impl FnOnce() -> io::Result<I>) -> Way<I> {
-        let wish = Wish::of(opened);
+        let Opened { stat, writes, .. } = opened;
+        // The kernel would write to the backing file where it may only be appended to. Of an empty file there is nothing to read that
+        // would be worth telling it.
+        let is_empty = stat.size == 0 && !writes && !stat.has_set_id();
+        let is_ours = stat.is_append_only || is_empty;
         // What the kernel does by itself for this file may use what is kept for root.
         let is_as_root = opened.identity.is_some_and(|(uid, _)| uid == 0);
         let mut served = self.shard(opened.inode).lock();
-        let served = match served.entry(opened.inode) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => {
-                let by = match wish {
-                    Wish::Us => By::Us,
-                    Wish::Kernel | Wish::KernelButWrites => match tell() {
-                        Ok(id) => By::Kernel {
-                            id: Arc::new(id),
-                            as_root: is_as_root,
-                        },
-                        Err(error) => {
-                            log::trace!("served by ourselves: {error}");
-                            By::Us
-                        }
-                    },
-                };
-                new.insert(Served { opens: 0, by })
+        let served = served.entry(opened.inode).or_insert_with(|| {
+            let told = (!is_ours).then(tell).transpose();
+            let told = told.inspect_err(|error| log::trace!("served by ourselves: {error}"));
+            let told = told.ok().flatten();
+            Served {
+                opens: 0,
+                by_kernel: told.map(|id| (Arc::new(id), is_as_root)),
             }
-        };
+        });
         served.opens += 1;
-        match &served.by {
-            By::Kernel { id, as_root } => {
-                let alike = wish == Wish::Kernel && *as_root == is_as_root;
-                if alike || !opened.writes {
-                    Way::Kernel(Arc::clone(id))
-                } else {
-                    Way::KernelButAsked(Arc::clone(id))
-                }
+        // Only here it is known who writes, by which set-id bits go or stay.
+        let may_write = !stat.is_append_only && !stat.has_set_id();
+        match &served.by_kernel {
+            Some((id, as_root)) if !writes || may_write && *as_root == is_as_root => {
+                Way::Kernel(Arc::clone(id))
             }
-            By::Us if wish == Wish::Us && opened.writes => Way::Asked,
-            By::Us => Way::Cached,
+            Some((id, _)) => Way::KernelButAsked(Arc::clone(id)),
+            None if stat.is_append_only && *writes => Way::Asked,
+            None => Way::Cached,
         }
     }
 
     /// Takes note that an open file of the inode is closed.
     pub fn leave(&self, inode: InodeId) {
-        let last = {
-            let mut served = self.shard(inode).lock();
-            match served.entry(inode) {
-                Entry::Occupied(mut known) if known.get().opens > 1 => {
-                    known.get_mut().opens -= 1;
-                    None
-                }
-                Entry::Occupied(known) => Some(known.remove()),
-                Entry::Vacant(_) => None,
-            }
+        let mut served = self.shard(inode).lock();
+        let Some(known) = served.get_mut(&inode) else {
+            return;
         };
+        known.opens -= 1;
+        let last = match known.opens {
+            0 => served.remove(&inode),
+            _ => None,
+        };
+        drop(served);
         // What the kernel knows the backing file by ends with it, and is taken back where no lock is held.
         drop(last);
     }
