@@ -26,7 +26,7 @@ use watched::Watched;
 use crate::backing::Stat;
 use crate::backing::watch::Watcher;
 use crate::fs::{
-    Absence, Caller, Entry, FsError, Inode, Listed, NewEntry, OpenAs, Opened, Plus, Shown, Utf8Fs,
+    Absence, Caller, Entry, FsError, Inode, Listed, NewEntry, Opened, Plus, Shown, Utf8Fs,
 };
 
 /// A note about an inode: every change of what is in this directory is reported.
@@ -179,7 +179,7 @@ impl Coherence {
         if stat.has_set_id() || self.fs.mapped_target(inode, stat).is_some() {
             return Duration::ZERO;
         }
-        if stat.is_file() && inode.is_open_as(OpenAs::Mappable) {
+        if stat.is_file() && inode.is_mappable() {
             return Duration::ZERO;
         }
         if stat.is_file() && inode.was_mappable() {

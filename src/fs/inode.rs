@@ -250,24 +250,13 @@ struct State {
     place: Option<PackedPlace>,
 }
 
-/// The access with which a program has a file open.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OpenAs {
-    /// A program that runs.
-    Program,
-    /// For reading and writing: it can be written to by a mapping, which nobody hears of (mmap(2), `MAP_SHARED`).
-    Mappable,
-    /// Any other way.
-    Other,
-}
-
 /// Resources held for an inode; most have none.
 #[derive(Debug, Default)]
 struct Held {
     /// An `O_PATH` descriptor, if it is open.
     fd: Option<Arc<OwnedFd>>,
-    /// The files of this inode that programs have open, and how.
-    files: Vec<(Weak<OwnedFd>, OpenAs)>,
+    /// The files of this inode that programs have open, and whether each can be written to by a mapping.
+    files: Vec<(Weak<OwnedFd>, bool)>,
     /// The ctime and the moment of an open.
     opened_at: Option<OpenedAt>,
     /// Places where a file of several names was seen before, the last one first.
@@ -321,13 +310,13 @@ impl Inode {
         self.handle().map_or(0, |handle| handle.digest().into())
     }
 
-    /// Notes a file of this inode that a program has open, or that is a program to be run.
-    pub(super) fn opened(&self, file: &Arc<OwnedFd>, how: OpenAs) {
-        if how == OpenAs::Mappable {
+    /// Notes a file of this inode that a program has open, and whether it can be written to by a mapping.
+    pub(super) fn opened(&self, file: &Arc<OwnedFd>, is_mappable: bool) {
+        if is_mappable {
             self.marks.set(MAPPABLE, true);
         }
-        let file = Arc::downgrade(file);
-        self.state.lock().hold(|held| held.files.push((file, how)));
+        let file = (Arc::downgrade(file), is_mappable);
+        self.state.lock().hold(|held| held.files.push(file));
     }
 
     /// Notes that a program has closed a file.
@@ -339,12 +328,12 @@ impl Inode {
         });
     }
 
-    /// Is it open in this way?
+    /// Is it open for reading and writing? Then it can be written to by a mapping, which nobody hears of (mmap(2), `MAP_SHARED`).
     #[must_use]
-    pub fn is_open_as(&self, how: OpenAs) -> bool {
+    pub fn is_mappable(&self) -> bool {
         let state = self.state.lock();
         let held = state.held.as_ref();
-        held.is_some_and(|held| held.files.iter().any(|&(_, as_what)| as_what == how))
+        held.is_some_and(|held| held.files.iter().any(|&(_, is_mappable)| is_mappable))
     }
 
     /// Was it ever open for reading and writing, so that there may be mappings of it, which outlive the open file?

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::descriptors::{Taken, Use};
 use super::handle::OpenFile;
-use super::inode::{Inode, InodeId, OpenAs};
+use super::inode::{Inode, InodeId};
 use super::{Caller, FsError, Utf8Fs};
 use crate::backing::{Stat, file};
 use crate::os::credentials::{InEffect, may_keep_sgid, raise_fsetid};
@@ -115,11 +115,7 @@ impl Utf8Fs {
             file::buffered(&fd)?;
         }
         let writes = flags & libc::O_ACCMODE != libc::O_RDONLY;
-        let how = match flags & libc::O_ACCMODE {
-            _ if flags & FMODE_EXEC != 0 => OpenAs::Program,
-            libc::O_RDWR => OpenAs::Mappable,
-            _ => OpenAs::Other,
-        };
+        let is_mappable = flags & libc::O_ACCMODE == libc::O_RDWR;
         let opener = (caller.uid, caller.gid);
         // Reading takes no privilege, and who writes later is most likely the owner.
         // The kernel would open it by itself once more, without `O_NOATIME`.
@@ -134,7 +130,7 @@ impl Utf8Fs {
             self.below.is_local() && !self.carries_locks() && !inode.is_elsewhere();
         let fd = Arc::new(fd);
         let backing_file = backing_file.unwrap_or_else(|| Arc::clone(&fd));
-        inode.opened(&fd, how);
+        inode.opened(&fd, is_mappable);
         let id = inode.id();
         let file = OpenFile {
             fd,
@@ -150,7 +146,7 @@ impl Utf8Fs {
             backing_file,
             identity,
             closes_quietly,
-            is_mappable: how == OpenAs::Mappable,
+            is_mappable,
         })
     }
 

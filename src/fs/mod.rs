@@ -58,7 +58,7 @@ pub use fs_error::FsError;
 use handle::Handles;
 pub use handle::{OpenDirectory, OpenFile};
 use indexed::IndexedDirectories;
-pub use inode::{Flags, Inode, InodeId, OpenAs, Place};
+pub use inode::{Flags, Inode, InodeId, Place};
 pub use inodes::Inodes;
 pub use io::Opened;
 use locks::Locks;
