@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 
 use super::Utf8Fs;
+use super::inode::Identity;
 use crate::backing::ticks::is_before_this_tick;
 use crate::backing::{Dir, FileHandle, Stat};
 use crate::names::BackingName;
@@ -27,8 +28,8 @@ pub(super) enum By {
     /// Its handle. The name was asked twice, and can have led to two inodes: the handle can be that of another than the
     /// attributes.
     Handle(FileHandle),
-    /// An open file was asked, and its handle too where that is part of its identity: all is of one inode.
-    Open(Option<FileHandle>),
+    /// An open file, which was asked for its identity too: all is of one inode.
+    Open(Identity),
 }
 
 impl Utf8Fs {
@@ -94,7 +95,7 @@ impl Utf8Fs {
     /// Those of statx(2) and `name_to_handle_at(2)`.
     pub(super) fn look_at_made(&self, opened: &OwnedFd) -> io::Result<Looked> {
         let stat = Stat::of(opened)?;
-        let by = By::Open(self.inodes.handle_of(opened, &stat)?);
+        let by = By::Open(self.inodes.identity(opened, &stat)?);
         Ok(Looked { stat, by })
     }
 }

@@ -82,8 +82,8 @@ impl Utf8Fs {
         }
         self.look_by_fd(dir, name).is_ok_and(|Looked { stat, by }| {
             let By::Fd(fd) = by else { return false };
-            let handle = self.inodes.handle_of(&fd, &stat);
-            handle.is_ok_and(|handle| self.inodes.identity(&stat, handle) == inode.identity)
+            let identity = self.inodes.identity(&fd, &stat);
+            identity.is_ok_and(|identity| identity == inode.identity)
         })
     }
 

@@ -34,16 +34,15 @@ impl Inodes {
                 left: None,
             }));
         }
-        let (fd, handle, is_proven) = match by {
+        let (fd, identity, is_proven) = match by {
             By::Name => return Ok(place.and_then(|place| self.enter_known(&stat, place))),
-            By::Handle(handle) => (None, Some(handle), false),
-            By::Open(handle) => (None, handle, true),
+            By::Handle(handle) => (None, Identity::Handle(handle), false),
+            By::Open(identity) => (None, identity, true),
             By::Fd(fd) => {
-                let handle = self.handle_of(&fd, &stat)?;
-                (Some(fd), handle, true)
+                let identity = self.identity(&fd, &stat)?;
+                (Some(fd), identity, true)
             }
         };
-        let identity = self.identity(&stat, handle);
         let device = Device::new(stat.dev);
         let own = (device, number);
         let entered = |inode: Arc<Inode>| {
@@ -68,26 +67,20 @@ impl Inodes {
         }
     }
 
-    /// The handle of an open file, where it is part of its identity.
+    /// The identity of an open file.
     ///
     /// # Errors
     /// As [`FileHandle::of`].
-    pub(in crate::fs) fn handle_of(
-        &self,
-        fd: &OwnedFd,
-        stat: &Stat,
-    ) -> io::Result<Option<FileHandle>> {
-        match self.opens_by_handle(stat) || stat.btime.is_none() {
-            true => FileHandle::of(fd),
-            false => Ok(None),
-        }
-    }
-
-    pub(in crate::fs) fn identity(&self, stat: &Stat, handle: Option<FileHandle>) -> Identity {
-        match handle {
-            Some(handle) if self.opens_by_handle(stat) => Identity::Handle(handle),
+    pub(in crate::fs) fn identity(&self, fd: &OwnedFd, stat: &Stat) -> io::Result<Identity> {
+        let is_opened_by_it = self.opens_by_handle(stat);
+        let handle = match is_opened_by_it || stat.btime.is_none() {
+            true => FileHandle::of(fd)?,
+            false => None,
+        };
+        Ok(match handle {
+            Some(handle) if is_opened_by_it => Identity::Handle(handle),
             handle => Identity::looks(stat, self.mount_of(stat), handle.as_ref()),
-        }
+        })
     }
 
     /// The number of a file that has another than its own.

@@ -158,7 +158,7 @@ impl Inodes {
             child => child?,
         };
         let stat = Stat::of(&fd)?;
-        let is_it = self.identity(&stat, self.handle_of(&fd, &stat)?) == inode.identity;
+        let is_it = self.identity(&fd, &stat)? == inode.identity;
         match is_it && Device::new(stat.dev) == inode.device {
             true => Ok(fd),
             false => Err(Errno::STALE.into()),
