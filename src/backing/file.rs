@@ -211,16 +211,13 @@ pub fn fallocate(fd: impl AsFd, mode: i32, offset: u64, length: u64) -> io::Resu
     counted(rustix::fs::fallocate(fd, mode, offset, length))
 }
 
-/// Moves the descriptor's position, and returns it; `whence` is lseek(2)'s, `SEEK_DATA` and `SEEK_HOLE` among them.
+/// Moves the descriptor's position to the next data or hole, and returns it; `whence` is `SEEK_DATA` or `SEEK_HOLE` of lseek(2).
 ///
 /// # Errors
-/// `EINVAL` for an unknown `whence` or a negative place; else those of lseek(2): `ENXIO` past the last data.
+/// `EINVAL` for any other `whence`; else those of lseek(2): `ENXIO` past the last data.
 pub fn seek(fd: impl AsFd, offset: i64, whence: i32) -> io::Result<u64> {
     let place = offset.cast_unsigned();
     let target = match whence {
-        libc::SEEK_SET => SeekFrom::Start(place),
-        libc::SEEK_CUR => SeekFrom::Current(offset),
-        libc::SEEK_END => SeekFrom::End(offset),
         libc::SEEK_DATA => SeekFrom::Data(place),
         libc::SEEK_HOLE => SeekFrom::Hole(place),
         _ => return Err(Errno::INVAL.into()),

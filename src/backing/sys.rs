@@ -66,11 +66,6 @@ pub(crate) fn name_to_handle(fd: BorrowedFd<'_>, name: &CStr) -> io::Result<RawH
         bytes: [0; MAX_HANDLE],
     };
     let mut mount_id: libc::c_int = 0;
-    let flags = if name.is_empty() {
-        libc::AT_EMPTY_PATH
-    } else {
-        0
-    };
     // SAFETY: `fd` is open for the length of the call. `name` is NUL-terminated and lives as long. `handle` has the
     // layout of struct file_handle with as many bytes behind the header as its length says, and the kernel writes no
     // more. `mount_id` is a live int. Both are exclusively ours.
@@ -81,7 +76,7 @@ pub(crate) fn name_to_handle(fd: BorrowedFd<'_>, name: &CStr) -> io::Result<RawH
             name.as_ptr(),
             &raw mut handle,
             &raw mut mount_id,
-            flags,
+            libc::AT_EMPTY_PATH,
         )
     };
     checked(result)?;
@@ -287,9 +282,6 @@ impl FuseRing {
             let len = unsafe { (&raw mut entry).cast::<u32>().add(6) };
             // SAFETY: as above; what lies there is aligned as an entry is.
             unsafe { len.write(2) };
-        }
-        while self.ring.submission().is_full() {
-            self.ring.submit()?;
         }
         // SAFETY: the entry points to two iovecs only, and these to boxes of the slot, which live as long as the ring
         // and are dropped after it. Nobody uses them while the kernel does: it does so only in calls that borrow all

@@ -114,11 +114,7 @@ fn holes_are_punched_found_and_copied() {
     fallocate(&fd, punch, 1 << 18, 1 << 18).unwrap();
     assert_eq!(seek(&fd, 0, libc::SEEK_HOLE).unwrap(), 1 << 18);
     assert_eq!(seek(&fd, 1 << 18, libc::SEEK_DATA).unwrap(), 1 << 19);
-    assert_eq!(seek(&fd, 0, libc::SEEK_END).unwrap(), 1 << 20);
-    assert_eq!(seek(&fd, -1, libc::SEEK_CUR).unwrap(), (1 << 20) - 1);
-    assert_eq!(seek(&fd, 5, libc::SEEK_SET).unwrap(), 5);
     assert_eq!(errno(seek(&fd, 1 << 20, libc::SEEK_DATA)), libc::ENXIO);
-    assert_eq!(errno(seek(&fd, -1, libc::SEEK_SET)), libc::EINVAL);
     assert_eq!(errno(seek(&fd, 0, 99)), libc::EINVAL);
     fallocate(&fd, 0, 1 << 20, 4096).unwrap();
     assert_eq!(Stat::of(&fd).unwrap().size, (1 << 20) + 4096);
