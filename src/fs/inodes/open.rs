@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use super::Inodes;
 use crate::backing::{Dir, FileHandle, Stat, file};
-use crate::fs::inode::{Identity, Inode, Place, STALE, UNPROVEN};
+use crate::fs::inode::{Inode, Place, STALE, UNPROVEN};
 use crate::fs::number::Device;
 
 /// Most attempts to find an inode while others rename, and the pause between two. Who renames may wait for a processor
@@ -65,14 +65,11 @@ impl Inodes {
             // fs/exportfs/expfs.c). Then nobody who has marked its directory hears how it is changed.
             let by_name = inode.as_directory().is_err() && inode.handle().is_some();
             let named = by_name.then(|| self.open_in_place(inode));
-            match (&inode.identity, &self.mount) {
+            match inode.handle() {
                 _ if let Some(Ok(fd)) = named => Ok(fd),
                 _ if let Some(file) = &open_file => file::path_only(file),
-                (Identity::Handle(handle), Some(mount)) => {
-                    let opened = handle.open(mount, libc::O_PATH);
-                    Ok(noting_stale(inode, opened)?.ok_or(Errno::STALE)?)
-                }
-                _ => noting_stale(inode, self.open_in_place(inode)),
+                Some(handle) => noting_stale(inode, self.open_handle(handle)),
+                None => noting_stale(inode, self.open_in_place(inode)),
             }
         };
         let fd = self.descriptors.enough_for(open)?;
