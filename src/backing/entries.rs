@@ -155,9 +155,6 @@ impl Entries {
 
     /// Returns the place in the buffer at which the entry with `cookie` starts.
     fn place_of(&self, cookie: u64) -> Option<usize> {
-        if self.filled == 0 {
-            return None;
-        }
         if cookie == self.start {
             return Some(0);
         }
