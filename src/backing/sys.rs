@@ -8,6 +8,7 @@ use std::ffi::CStr;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
 use io_uring::register::Restriction;
@@ -534,12 +535,12 @@ pub(crate) fn set_nice(nice: i32) -> io::Result<()> {
     checked(result).map(drop)
 }
 
-/// Makes a copy of this process, which must have one thread only. Returns the number of the copy; `None` in that, where no signal is
-/// delivered but those that cannot be blocked.
+/// Starts a copy of this process, which must have one thread only. The copy does `work` and ends with it; no signal is delivered to it
+/// but those that cannot be blocked. Returns its number.
 ///
 /// # Errors
 /// `EBUSY` if it has more threads; else those of fork(2).
-pub(crate) fn fork() -> io::Result<Option<Pid>> {
+pub(crate) fn fork(work: impl FnOnce() -> io::Result<()>) -> io::Result<Pid> {
     if std::fs::read_dir("/proc/self/task")?.count() != 1 {
         return Err(io::Error::from_raw_os_error(libc::EBUSY));
     }
@@ -554,12 +555,14 @@ pub(crate) fn fork() -> io::Result<Option<Pid>> {
     let result = unsafe { libc::fork() };
     let failed = io::Error::last_os_error();
     if result == 0 {
-        return Ok(None);
+        // It must not unwind into what the parent was doing, nor drop what the parent owns.
+        let done = catch_unwind(AssertUnwindSafe(work));
+        exit_now(i32::from(!matches!(done, Ok(Ok(())))));
     }
     // SAFETY: `before` was written above, where the call cannot fail with these arguments, and is only read.
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), ptr::null_mut()) };
     let child = Pid::from_raw(result).filter(|_| result > 0);
-    child.map(Some).ok_or(failed)
+    child.ok_or(failed)
 }
 
 fn signal_set(signals: &[libc::c_int]) -> libc::sigset_t {

@@ -6,7 +6,6 @@
 use std::ffi::CStr;
 use std::io::{self, PipeReader, Read, Write};
 use std::os::fd::{AsRawFd, RawFd};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{Mode, OFlags};
@@ -32,7 +31,7 @@ impl Child {
     pub fn start(name: &CStr, time: Duration, work: impl FnOnce() -> Vec<u8>) -> io::Result<Self> {
         let until = Instant::now() + time;
         let (result, mut to_parent) = io::pipe()?;
-        let pid = fork(move || {
+        let pid = sys::fork(move || {
             let_go(name, &[to_parent.as_raw_fd()])?;
             to_parent.write_all(&work())
         })?;
@@ -54,21 +53,6 @@ impl Child {
         self.result.read_to_end(&mut result)?;
         retry_on_intr(|| waitpid(Some(self.pid), WaitOptions::empty()))?;
         Ok(Some(result))
-    }
-}
-
-/// Starts a child that does `work`, and ends with it.
-///
-/// # Errors
-/// `EBUSY` if this process has more than one thread; those of fork(2).
-pub(super) fn fork(work: impl FnOnce() -> io::Result<()>) -> io::Result<Pid> {
-    match sys::fork()? {
-        Some(pid) => Ok(pid),
-        None => {
-            // It must not unwind into what the parent was doing, nor drop what the parent owns.
-            let done = catch_unwind(AssertUnwindSafe(work));
-            sys::exit_now(i32::from(!matches!(done, Ok(Ok(())))))
-        }
     }
 }
 

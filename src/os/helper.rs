@@ -33,7 +33,7 @@ use rustix::net::{
 use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions, waitpid};
 use strum::FromRepr;
 
-use super::child::{fork, let_go};
+use super::child::let_go;
 use super::{Privilege, credentials, sandbox};
 use crate::backing::sys;
 
@@ -222,7 +222,7 @@ fn start_one(errands: &Errands<'_>, privilege: Privilege) -> io::Result<Helper> 
         theirs.push(other);
     }
     let daemon = rustix::process::getpid();
-    let pid = fork(|| live(errands, privilege, daemon, &theirs))?;
+    let pid = sys::fork(|| live(errands, privilege, daemon, &theirs))?;
     drop(theirs);
     // It says that it is there, or why not.
     answer(sockets.first().ok_or_else(garbled)?.as_fd())?;
