@@ -67,7 +67,8 @@ struct Sheet([Counters; OPERATIONS]);
 pub(super) struct Metrics {
     /// Sheets by the seat of the thread. The last is for errors that are answered late.
     sheets: Vec<OnceLock<Box<Sheet>>>,
-    started: Instant,
+    /// When counting began.
+    pub(super) started: Instant,
 }
 
 impl Default for Sheet {
@@ -137,11 +138,6 @@ impl Metrics {
         }
         sum.microseconds = nanoseconds / 1000;
         sum
-    }
-
-    /// Returns the time since counting began.
-    pub(super) fn uptime(&self) -> Duration {
-        self.started.elapsed()
     }
 }
 

@@ -88,7 +88,7 @@ impl Adapter {
     fn lookup(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<Done, FsError> {
         let name = request.arguments.text()?;
         match self.coherence.lookup(request.caller, request.node, name) {
-            Ok((entry, kept)) => reply.entry(&entry, kept)?,
+            Ok((entry, kept)) => reply.record(&entry_out(&entry, kept))?,
             Err(error) => {
                 let kept = self.coherence.keep_absence(request.node, name);
                 if error.errno() != libc::ENOENT || kept.is_zero() {
@@ -109,7 +109,7 @@ impl Adapter {
         make: impl FnOnce(&Utf8Fs) -> Result<Entry, FsError>,
     ) -> Result<(), FsError> {
         let (entry, kept) = self.coherence.make(new, make)?;
-        Ok(reply.entry(&entry, kept)?)
+        Ok(reply.record(&entry_out(&entry, kept))?)
     }
 
     fn symlink(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
@@ -164,7 +164,7 @@ impl Adapter {
         let asked: CreateIn = request.arguments.record()?;
         let new = request.new_entry(asked.mode, asked.umask)?;
         let (entry, kept, opened) = create(&self.coherence, &new, asked.flags)?;
-        reply.entry(&entry, kept)?;
+        reply.record(&entry_out(&entry, kept))?;
         Ok(reply.record(&self.serve_opened(&opened))?)
     }
 }

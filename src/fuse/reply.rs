@@ -75,14 +75,6 @@ impl<'a> Reply<'a> {
         Ok(())
     }
 
-    /// Adds an entry.
-    ///
-    /// # Errors
-    /// As for [`record`](Self::record).
-    pub(super) fn entry(&mut self, entry: &Entry, kept: Kept) -> Result<(), Errno> {
-        self.record(&entry_out(entry, kept))
-    }
-
     /// Adds that there is no such entry, and that the kernel may keep that for so long: an entry of inode 0.
     ///
     /// # Errors

@@ -60,7 +60,7 @@ impl Adapter {
             mountpoint: self.about.mountpoint.clone().into(),
             backing: self.about.backing.clone().into(),
             backing_fault: None,
-            uptime_seconds: whole_milliseconds(self.metrics.uptime()),
+            uptime_seconds: whole_milliseconds(self.metrics.started.elapsed()),
             total,
             operations,
             times_below_microseconds: LIMITS.to_vec(),
