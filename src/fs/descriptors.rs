@@ -9,7 +9,6 @@
 mod cache;
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -59,7 +58,7 @@ pub(super) struct Pool {
 }
 
 /// The descriptors of one user.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Own {
     descriptors: usize,
     directories: usize,
@@ -90,19 +89,14 @@ impl Pool {
         let count = what.count();
         let mut by_user = self.by_user.lock();
         let all = self.taken.load(Ordering::Relaxed) + count;
-        let own = by_user.get(&uid);
-        let descriptors = own.map_or(0, |own| own.descriptors) + count;
-        let directories =
-            own.map_or(0, |own| own.directories) + usize::from(what == Use::Directory);
-        let is_share = descriptors + all <= most && directories <= MOST_DIRECTORIES;
+        let mut own = by_user.get(&uid).copied().unwrap_or_default();
+        own.descriptors += count;
+        own.directories += usize::from(what == Use::Directory);
+        let is_share = own.descriptors + all <= most && own.directories <= MOST_DIRECTORIES;
         if all > most || !(is_share || self.is_privileged(uid)) {
             return Err(io::Error::from_raw_os_error(libc::EMFILE));
         }
         self.taken.store(all, Ordering::Relaxed);
-        let own = Own {
-            descriptors,
-            directories,
-        };
         by_user.insert(uid, own);
         Ok(Taken {
             pool: Arc::clone(self),
@@ -125,13 +119,11 @@ impl Drop for Taken {
         let mut by_user = self.pool.by_user.lock();
         let count = self.what.count();
         self.pool.taken.fetch_sub(count, Ordering::Relaxed);
-        if let Entry::Occupied(mut entry) = by_user.entry(self.uid) {
-            let own = entry.get_mut();
-            own.descriptors -= count;
-            own.directories -= usize::from(self.what == Use::Directory);
-            if *own == Own::default() {
-                entry.remove();
-            }
+        let own = by_user.entry(self.uid).or_default();
+        own.descriptors -= count;
+        own.directories -= usize::from(self.what == Use::Directory);
+        if *own == Own::default() {
+            by_user.remove(&self.uid);
         }
     }
 }
