@@ -63,16 +63,14 @@ impl Utf8Fs {
     ) -> io::Result<Looked> {
         // What was just changed may be replaced again and again, so that it has another handle each time.
         let is_steady = is_before_this_tick(stat.ctime);
-        if !is_steady || !self.inodes.opens_by_handle(&stat) {
-            return self.look_by_fd(dir, name);
+        if is_steady
+            && self.inodes.opens_by_handle(&stat)
+            && let Some(handle) = FileHandle::of_child(dir, name)?
+        {
+            let by = By::Handle(handle);
+            return Ok(Looked { stat, by });
         }
-        match FileHandle::of_child(dir, name)? {
-            Some(handle) => {
-                let by = By::Handle(handle);
-                Ok(Looked { stat, by })
-            }
-            None => self.look_by_fd(dir, name),
-        }
+        self.look_by_fd(dir, name)
     }
 
     /// Looks at the entry `name` of a directory, at the symlink itself if it is one, by a descriptor of it.

@@ -66,10 +66,7 @@ impl Utf8Fs {
         dir: &Dir<&OwnedFd>,
         name: &BackingName,
     ) -> Option<(Stat, Option<Arc<Inode>>)> {
-        let stat = match self.enters_mounts() {
-            true => self.look_by_fd(dir, name).ok()?.stat,
-            false => dir.stat_child(name).ok()?,
-        };
+        let stat = self.look_by_name(dir, name).ok()?.stat;
         // A number may be that of an earlier file.
         let is_it = |inode: &Arc<Inode>| inode.is_born_as(&stat) || self.is_now(inode, dir, name);
         Some((stat, self.inodes.all_known(&stat).find(is_it)))
