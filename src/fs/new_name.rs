@@ -136,16 +136,15 @@ impl Utf8Fs {
             return error;
         }
         let terms = self.terms(making, true);
-        match self.map.policy.check(name) {
-            _ if terms.mode == Mode::Normalize => error,
-            Err(offence) if matches!(offence.rule, Rule::TooLong { .. }) => match terms.mode {
-                Mode::Off => Errno::NAMETOOLONG.into(),
-                Mode::Enforce | Mode::Normalize | Mode::Report => {
-                    self.refused(making, &terms, offence, None)
-                }
-            },
-            // Other offences are reported when it is made: an absent name is just absent.
-            _ => error,
+        // Other offences are reported when it is made: an absent name is just absent.
+        let is_length = |offence: &Offence| matches!(offence.rule, Rule::TooLong { .. });
+        let offence = self.map.policy.check(name).err().filter(is_length);
+        match (offence, terms.mode) {
+            (None, _) | (_, Mode::Normalize) => error,
+            (Some(_), Mode::Off) => Errno::NAMETOOLONG.into(),
+            (Some(offence), Mode::Enforce | Mode::Report) => {
+                self.refused(making, &terms, offence, None)
+            }
         }
     }
 

@@ -86,10 +86,6 @@ impl Utf8Fs {
             && !self.rules().normalizes()
     }
 
-    fn is_stored_as_itself(&self, component: &[u8]) -> bool {
-        self.is_visible_as_itself(component) && !self.map.may_be_mapped(component)
-    }
-
     /// The target of a symlink, if it may be shown as another. It walks nowhere.
     #[must_use]
     pub fn mapped_target(&self, inode: &Arc<Inode>, stat: &Stat) -> Option<Vec<u8>> {
@@ -202,7 +198,8 @@ impl Utf8Fs {
         let mut noted: Option<Noted> = None;
         let terms = self.terms(making, true);
         let directory = &making.directory.inode;
-        let is_itself = |name: &[u8]| self.is_stored_as_itself(name);
+        let is_itself =
+            |name: &[u8]| self.is_visible_as_itself(name) && !self.map.may_be_mapped(name);
         let stored = self.translated(directory, target, &is_itself, &mut |walk, name| {
             if let Some((found, child)) = self.existing_component(walk, name)? {
                 return Ok((found.as_bytes().to_vec(), Some(child)));

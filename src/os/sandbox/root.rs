@@ -29,7 +29,8 @@ const INERT: u64 = libc::MOUNT_ATTR_RDONLY
 /// # Errors
 /// The kernel refuses a piece; this process is where it was then.
 pub(super) fn enter() -> io::Result<()> {
-    if !is_root_of_a_mount()? {
+    let root = rustix::fs::statx(CWD, "/", AtFlags::empty(), StatxFlags::TYPE)?;
+    if !root.stx_attributes.contains(StatxAttributes::MOUNT_ROOT) {
         // A chroot: it cannot be left for another root, and there would be no way back into it.
         return Err(Errno::INVAL.into());
     }
@@ -46,11 +47,6 @@ pub(super) fn enter() -> io::Result<()> {
             log::error!("mounts stay in use as long as this runs: {error}");
         }
     })
-}
-
-fn is_root_of_a_mount() -> io::Result<bool> {
-    let status = rustix::fs::statx(CWD, "/", AtFlags::empty(), StatxFlags::TYPE)?;
-    Ok(status.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
 }
 
 fn build() -> io::Result<()> {
