@@ -159,12 +159,6 @@ impl Directory<'_> {
         }
     }
 
-    /// Keeps the lock across a change where siblings are compared, so that no name like the new one comes in between.
-    /// Gives it up where they are not.
-    pub(super) fn kept(self) -> Option<Self> {
-        self.fs.settings.unique.is_some().then_some(self)
-    }
-
     /// Is there an index that is right as of this operation?
     fn is_right(&mut self) -> io::Result<bool> {
         let listed = self.at.inode.as_directory()?;

@@ -167,7 +167,8 @@ impl Utf8Fs {
         let mut directory = self.directory(at)?;
         let clash = self.check_unique(making, &mut directory, &new, None)?;
         directory.before_change()?;
-        let kept = directory.kept();
+        // Kept across the change where siblings are compared, so that no name like the new one comes in between.
+        let kept = Some(directory).filter(|_| self.settings.unique.is_some());
         // The kernel has taken set-group-id away from what the caller must not make with it.
         let _fsetid = credentials::raise_fsetid_for(asked.mode)?;
         let made = make(&at.dir(), &new.entry.backing)?;

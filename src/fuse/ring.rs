@@ -19,7 +19,6 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use rustix::io::Errno;
-use zerocopy::{FromBytes, IntoBytes};
 
 use super::adapter::{Adapter, Done};
 use super::layout::{InHeader, OutHeader, RingEntry};
@@ -151,10 +150,6 @@ struct Shared {
     steps: Barrier,
 }
 
-fn malformed<T>(_error: T) -> io::Error {
-    io::ErrorKind::InvalidData.into()
-}
-
 /// Binds this thread to `cpu`. Where that is not for this process, it serves unbound, more slowly.
 fn bind(cpu: usize) {
     if let Err(error) = run_on(cpu) {
@@ -225,9 +220,9 @@ impl Server {
         let Some((header, payload)) = self.ring.memory() else {
             return Ok(());
         };
-        let (asked, _) = InHeader::read_from_prefix(header).map_err(malformed)?;
+        let asked: InHeader = Arguments::new(header).record()?;
         let end = header.get(ENTRY..).unwrap_or_default();
-        let (taken, _) = RingEntry::read_from_prefix(end).map_err(malformed)?;
+        let taken: RingEntry = Arguments::new(end).record()?;
         let length = usize::try_from(taken.payload_size).map_err(io::Error::other)?;
         let given = payload.get(..length);
         let given = given.ok_or(io::ErrorKind::InvalidData)?;
@@ -258,9 +253,9 @@ impl Server {
             payload_size: u32::try_from(length).map_err(io::Error::other)?,
             ..RingEntry::default()
         };
-        out.write_to_prefix(header).map_err(malformed)?;
+        Reply::new(header).record(&out)?;
         let end = header.get_mut(ENTRY..).unwrap_or_default();
-        entry.write_to_prefix(end).map_err(malformed)?;
+        Reply::new(end).record(&entry)?;
         self.ring.commit(self.queue, taken.commit_id)
     }
 }
