@@ -13,21 +13,19 @@ use super::sys;
 
 /// The kind of a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(i32)]
 pub enum LockKind {
-    /// Excludes writers: `F_RDLCK`, `LOCK_SH`.
-    Read,
-    /// Everybody: `F_WRLCK`, `LOCK_EX`.
-    Write,
+    /// Excludes writers: `LOCK_SH` of flock(2).
+    Read = libc::F_RDLCK,
+    /// Everybody: `LOCK_EX` of flock(2).
+    Write = libc::F_WRLCK,
 }
 
 impl LockKind {
     /// `l_type` of `struct flock`.
     #[must_use]
     pub fn to_kernel(self) -> i32 {
-        match self {
-            Self::Read => libc::F_RDLCK,
-            Self::Write => libc::F_WRLCK,
-        }
+        self as i32
     }
 
     /// The kind of an `l_type`; `None` for an unlocking.

@@ -27,22 +27,13 @@ pub(crate) const MOST_DIRECTORIES: usize = 512;
 /// A user that is neither root nor mounts.
 const NOBODY: u32 = u32::MAX;
 
-/// The descriptors that an open file or directory takes.
+/// What is open, by the number of descriptors that it takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Use {
     /// Takes one.
-    File,
+    File = 1,
     /// Takes one for reading it, and one that its inode keeps meanwhile.
-    Directory,
-}
-
-impl Use {
-    fn count(self) -> usize {
-        match self {
-            Self::File => 1,
-            Self::Directory => 2,
-        }
-    }
+    Directory = 2,
 }
 
 /// Descriptors that open files, directories and locks have, in all and by user.
@@ -86,7 +77,7 @@ impl Pool {
     /// `EMFILE`: too many are open, in all or by this user.
     pub(super) fn take(self: &Arc<Self>, uid: u32, what: Use) -> io::Result<Taken> {
         let most = self.most(uid, what);
-        let count = what.count();
+        let count = what as usize;
         let mut by_user = self.by_user.lock();
         let all = self.taken.load(Ordering::Relaxed) + count;
         let mut own = by_user.get(&uid).copied().unwrap_or_default();
@@ -117,7 +108,7 @@ pub(super) struct Taken {
 impl Drop for Taken {
     fn drop(&mut self) {
         let mut by_user = self.pool.by_user.lock();
-        let count = self.what.count();
+        let count = self.what as usize;
         self.pool.taken.fetch_sub(count, Ordering::Relaxed);
         let own = by_user.entry(self.uid).or_default();
         own.descriptors -= count;
