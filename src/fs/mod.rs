@@ -70,7 +70,7 @@ pub use queries::Absence;
 pub use readdir::{Listed, Plus};
 use walk::Aside;
 pub use write_through::Waits;
-pub use xattr::is_access_acl;
+pub use xattr::ACCESS_ACL;
 
 /// The parts and settings of a filesystem.
 #[derive(Debug)]

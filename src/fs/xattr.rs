@@ -8,18 +8,14 @@ use super::{Caller, FsError, Utf8Fs, Waits};
 use crate::backing::{Stat, xattr};
 use crate::os::act_as;
 
-/// The attributes that POSIX ACLs are set by.
-const ACCESS_ACL: &[u8] = b"system.posix_acl_access";
+/// The attribute that a POSIX ACL is set by that the mode is a part of.
+pub const ACCESS_ACL: &[u8] = b"system.posix_acl_access";
+
+/// The attribute that a directory's ACL for new entries is set by.
 const DEFAULT_ACL: &[u8] = b"system.posix_acl_default";
 
 /// Prefix of the attributes that are the administrator's alone (xattr(7)).
 const TRUSTED: &[u8] = b"trusted.";
-
-/// Is an ACL set by this attribute that the mode is a part of?
-#[must_use]
-pub fn is_access_acl(name: &[u8]) -> bool {
-    name == ACCESS_ACL
-}
 
 impl Utf8Fs {
     /// setxattr(2) with a value and its flags, or removexattr(2) without.

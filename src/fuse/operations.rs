@@ -20,8 +20,8 @@ use crate::backing::{LockKind, LockRange, SetTime, Time};
 use crate::coherence::serving::Way;
 use crate::coherence::{Coherence, Kept, KeptList};
 use crate::fs::{
-    Change, Entry, FsError, Listed, LockCall, LockRequest, NewEntry, Opened, Plus, Utf8Fs,
-    is_access_acl,
+    ACCESS_ACL, Change, Entry, FsError, Listed, LockCall, LockRequest, NewEntry, Opened, Plus,
+    Utf8Fs,
 };
 use crate::os::SetIds;
 
@@ -215,7 +215,7 @@ impl Adapter {
         let (caller, node) = (request.caller, request.node);
         let value = Some((value, flags));
         let set = self.fs.change_xattr(caller, node, name, value);
-        if is_access_acl(name) && !self.fs.is_shared() {
+        if name == ACCESS_ACL && !self.fs.is_shared() {
             // It changes the mode, which the kernel would go on with (`fuse_set_acl` in `fs/fuse/acl.c`).
             forget_attributes(&self.connection, node);
         }

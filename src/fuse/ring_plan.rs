@@ -62,7 +62,7 @@ impl Plan {
     }
 }
 
-/// Why requests do not come by rings.
+/// Why requests do not come by rings, with a stable name for each, as in JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum NoRings {
@@ -80,14 +80,6 @@ pub enum NoRings {
     Descriptors,
     /// `io_uring(7)` is forbidden here, or the kernel refused these rings.
     Refused,
-}
-
-impl NoRings {
-    /// The stable name, as in JSON.
-    #[must_use]
-    pub fn label(self) -> &'static str {
-        self.into()
-    }
 }
 
 #[cfg(test)]

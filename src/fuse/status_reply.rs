@@ -77,7 +77,7 @@ impl Adapter {
             transport: match rings {
                 Ok(threads_per_cpu) => Transport::IoUring { threads_per_cpu },
                 Err(reason) => Transport::Device {
-                    no_rings: reason.label().into(),
+                    no_rings: <&str>::from(reason).into(),
                 },
             },
             watch: watched.ok().map(|watched| watched.status()),
