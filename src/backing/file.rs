@@ -33,14 +33,18 @@ pub fn path_of(fd: impl AsFd) -> io::Result<Vec<u8>> {
     Ok(path?.into_bytes())
 }
 
-/// Is the regular file open for writing somewhere? `fd` is one that was opened for reading alone. For its owner and who has
+/// Is the regular file open for writing somewhere? A lease for reading cannot be had then. One that was had is given back at once; a
+/// program that opens the file meanwhile waits for that. `fd` is one that was opened for reading alone. For its owner and who has
 /// `CAP_LEASE`.
 ///
 /// # Errors
 /// Those of `F_SETLEASE` of fcntl(2): `EINVAL` on filesystems without leases.
 pub fn is_open_for_writing(fd: impl AsFd) -> io::Result<bool> {
-    calls::count();
-    sys::has_writers(fd.as_fd())
+    match sys::set_lease(fd.as_fd(), libc::F_RDLCK) {
+        Ok(()) => sys::set_lease(fd.as_fd(), libc::F_UNLCK).map(|()| false),
+        Err(error) if error.raw_os_error() == Some(libc::EAGAIN) => Ok(true),
+        Err(error) => Err(error),
+    }
 }
 
 /// open(2) flags as they came, but for `O_PATH`, which would make the kernel ignore the others.
@@ -253,9 +257,7 @@ pub fn truncate_open(fd: impl AsFd, size: u64) -> io::Result<()> {
 /// # Errors
 /// Those of truncate(2); `EINVAL` for a size beyond `i64` or something that has none.
 pub fn truncate(fd: impl AsFd, size: u64) -> io::Result<()> {
-    let Ok(size) = i64::try_from(size) else {
-        return Err(Errno::INVAL.into());
-    };
+    let size = i64::try_from(size).map_err(|_too_large| Errno::INVAL)?;
     sys::truncate(&proc_path(fd.as_fd()), size)
 }
 

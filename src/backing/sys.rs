@@ -503,19 +503,12 @@ pub(crate) fn fanotify_mark(
     checked(result.into()).map(drop)
 }
 
-/// Is the file open for writing? A lease for reading cannot be had then. One that was had is given back at once; a program that
-/// opens the file meanwhile waits for that.
-pub(crate) fn has_writers(file: BorrowedFd<'_>) -> io::Result<bool> {
-    let lease = |kind: libc::c_int| {
-        // SAFETY: the descriptor is open for the length of the call, which takes numbers alone.
-        let result = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETLEASE, kind) };
-        checked(result.into())
-    };
-    match lease(libc::F_RDLCK) {
-        Ok(_) => lease(libc::F_UNLCK).map(|_| false),
-        Err(error) if error.raw_os_error() == Some(libc::EAGAIN) => Ok(true),
-        Err(error) => Err(error),
-    }
+/// Takes a lease of this kind on a file, or gives it back with `F_UNLCK` (fcntl(2)).
+pub(crate) fn set_lease(file: BorrowedFd<'_>, kind: libc::c_int) -> io::Result<()> {
+    calls::count();
+    // SAFETY: the descriptor is open for the length of the call, which takes numbers alone.
+    let result = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETLEASE, kind) };
+    checked(result.into()).map(drop)
 }
 
 /// Sets the nice value of the calling thread. The threads and processes that it makes have none below 0.
