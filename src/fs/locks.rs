@@ -14,7 +14,6 @@ use std::io;
 use std::sync::Arc;
 use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
-use super::descriptors::Pool;
 use super::inode::InodeId;
 use super::{FsError, Utf8Fs};
 use crate::backing::{Holder, LockKind, LockRange};
@@ -67,27 +66,16 @@ pub type Answer = Box<dyn FnOnce(Result<(), FsError>) + Send>;
 type Shared = Arc<Mutex<FileLocks>>;
 
 /// All locks.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Locks {
-    pool: Arc<Pool>,
     /// Locks by number and generation. Never held while the lock of one of them is waited for.
     files: Mutex<HashMap<InodeId, Shared>>,
     waiters: Arc<Waiters>,
 }
 
 impl Locks {
-    /// No locks yet. The descriptors that they take are of the `pool`.
-    pub(super) fn new(pool: Arc<Pool>) -> Self {
-        Self {
-            pool,
-            files: Mutex::default(),
-            waiters: Arc::default(),
-        }
-    }
-
     fn of(&self, file: InodeId) -> Shared {
-        let fresh = || Arc::new(Mutex::new(FileLocks::new(Arc::clone(&self.pool))));
-        Arc::clone(self.files.lock().entry(file).or_insert_with(fresh))
+        Arc::clone(self.files.lock().entry(file).or_default())
     }
 
     /// Runs `act` on the locks of a file, if it has any, and forgets the file if it has none after that.
@@ -172,8 +160,11 @@ impl Utf8Fs {
     ) -> Result<impl Fn() -> io::Result<bool> + Send + use<>, FsError> {
         let open = self.files.get(handle)?;
         let shared = self.locks.of(open.inode.id());
-        let fd = Arc::clone(&open.fd);
-        Ok(move || shared.lock().set(&fd, handle, request))
+        let (pool, fd) = (
+            Arc::clone(&self.inodes.descriptors.pool),
+            Arc::clone(&open.fd),
+        );
+        Ok(move || shared.lock().set(&pool, &fd, handle, request))
     }
 
     /// A lock that stands in the way of this one; `None` where there is none, and for an unlocking.

@@ -188,7 +188,7 @@ impl Utf8Fs {
             directories: Handles::default(),
             indexed: IndexedDirectories::default(),
             aside: Aside::default(),
-            locks: Locks::new(Arc::clone(&inodes.descriptors.pool)),
+            locks: Locks::default(),
             inodes,
             own_device: OnceLock::new(),
             operations: AtomicU64::new(0),

@@ -44,9 +44,8 @@ struct Flocked {
 }
 
 /// The locks of one file.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct FileLocks {
-    pool: Arc<Pool>,
     owners: BTreeMap<u64, Owner>,
     /// Locks by handle.
     flocked: BTreeMap<u64, Flocked>,
@@ -133,24 +132,16 @@ impl Owner {
 }
 
 impl FileLocks {
-    /// None yet. Each descriptor that they take is one of the pool.
-    pub(super) fn new(pool: Arc<Pool>) -> Self {
-        Self {
-            pool,
-            owners: BTreeMap::new(),
-            flocked: BTreeMap::new(),
-        }
-    }
-
     /// Does nobody hold anything, or may soon?
     pub(super) fn is_empty(&self) -> bool {
         self.owners.is_empty() && self.flocked.is_empty()
     }
 
-    /// Sets a lock; `base` is the backing file as the program has it open by `handle`. False if another's stands in
-    /// the way; a flock(2) that was to become another is gone then.
+    /// Sets a lock; `base` is the backing file as the program has it open by `handle`, and a descriptor that the lock takes is one of
+    /// the pool. False if another's stands in the way; a flock(2) that was to become another is gone then.
     pub(super) fn set(
         &mut self,
+        pool: &Arc<Pool>,
         base: &OwnedFd,
         handle: u64,
         request: LockRequest,
@@ -162,17 +153,23 @@ impl FileLocks {
                     .remove(&handle)
                     .map_or(Ok(true), |flocked| flock(&flocked.fd, None))
             }
-            (LockCall::Flock, Some(kind)) => self.flock(base, handle, kind, request.uid),
+            (LockCall::Flock, Some(kind)) => self.flock((pool, request.uid), base, handle, kind),
             (LockCall::Fcntl, None) => self.unlock(request.owner, request.range),
-            (LockCall::Fcntl, Some(kind)) => self.lock(base, handle, request, kind),
+            (LockCall::Fcntl, Some(kind)) => self.lock(pool, base, handle, request, kind),
         }
     }
 
-    fn flock(&mut self, base: &OwnedFd, handle: u64, kind: LockKind, uid: u32) -> io::Result<bool> {
+    fn flock(
+        &mut self,
+        (pool, uid): (&Arc<Pool>, u32),
+        base: &OwnedFd,
+        handle: u64,
+        kind: LockKind,
+    ) -> io::Result<bool> {
         if let Some(flocked) = self.flocked.get(&handle) {
             return flock(&flocked.fd, Some(kind));
         }
-        let _taken = self.pool.take(uid, Use::File)?;
+        let _taken = pool.take(uid, Use::File)?;
         let fd = reopen(base, access(base)?)?;
         let is_granted = flock(&fd, Some(kind))?;
         if is_granted {
@@ -183,6 +180,7 @@ impl FileLocks {
 
     fn lock(
         &mut self,
+        pool: &Arc<Pool>,
         base: &OwnedFd,
         handle: u64,
         request: LockRequest,
@@ -192,7 +190,7 @@ impl FileLocks {
         if !owner.handles.contains(&handle) {
             owner.handles.push(handle);
         }
-        let fd = owner.descriptor(base, kind, (&self.pool, request.uid))?;
+        let fd = owner.descriptor(base, kind, (pool, request.uid))?;
         let is_granted = set(fd, Some(kind), request.range)?;
         if is_granted {
             owner.note(request.range, Some(kind), request.pid);

@@ -7,7 +7,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-use super::super::descriptors::Descriptors;
+use super::super::descriptors::{Descriptors, Pool};
 use super::super::samples::{CALLER, config, map};
 use super::super::{ROOT, Utf8Fs};
 use super::table::FileLocks;
@@ -20,6 +20,7 @@ const READ: Option<LockKind> = Some(LockKind::Read);
 
 struct Bench {
     path: tempfile::TempPath,
+    pool: Arc<Pool>,
     locks: FileLocks,
 }
 
@@ -27,7 +28,8 @@ impl Bench {
     fn new() -> Self {
         Self {
             path: tempfile::NamedTempFile::new().unwrap().into_temp_path(),
-            locks: FileLocks::new(Descriptors::new(64).pool),
+            pool: Descriptors::new(64).pool,
+            locks: FileLocks::default(),
         }
     }
 
@@ -67,7 +69,7 @@ impl Bench {
             },
             kind,
         };
-        self.locks.set(&base, handle, request).unwrap()
+        self.locks.set(&self.pool, &base, handle, request).unwrap()
     }
 }
 
@@ -123,7 +125,7 @@ fn each_call_shuts_out_its_like_alone() {
 #[test]
 fn locks_leave_the_reserve_of_descriptors_alone() {
     let mut bench = Bench::new();
-    bench.locks = FileLocks::new(Descriptors::new(16).pool);
+    let pool = Descriptors::new(16).pool;
     let base = bench.open();
     let ask = |owner: u64| LockRequest {
         call: LockCall::Fcntl,
@@ -139,19 +141,18 @@ fn locks_leave_the_reserve_of_descriptors_alone() {
     // Half of so few is the reserve, and root may take three eighths of that.
     const MOST: u64 = 11;
     for owner in 0..MOST {
-        assert!(bench.locks.set(&base, owner, ask(owner)).unwrap());
+        assert!(bench.locks.set(&pool, &base, owner, ask(owner)).unwrap());
     }
-    let refused = bench.locks.set(&base, MOST, ask(MOST)).unwrap_err();
+    let refused = bench.locks.set(&pool, &base, MOST, ask(MOST)).unwrap_err();
     assert_eq!(refused.raw_os_error(), Some(libc::EMFILE));
     bench.locks.release(0);
-    assert!(bench.locks.set(&base, MOST, ask(MOST)).unwrap());
+    assert!(bench.locks.set(&pool, &base, MOST, ask(MOST)).unwrap());
 }
 
 /// Closing a descriptor waits for the filesystem of its file, where that is NFS or FUSE.
 #[test]
 fn a_file_whose_locks_are_slow_to_go_keeps_nobody_from_those_of_others() {
-    let locks = Locks::new(Descriptors::new(64).pool);
-    let locks = Arc::new(locks);
+    let locks = Arc::new(Locks::default());
     let (slow, other) = ((2, 0), (3, 0));
     drop(locks.of(slow));
     let (has_begun, begins) = channel();
