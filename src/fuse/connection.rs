@@ -65,7 +65,7 @@ impl Connection {
 
     /// Returns the notifier of the kernel's caches.
     pub(crate) fn forgetting(&self) -> Forgetting {
-        Forgetting::new(Arc::clone(&self.adapter.connection))
+        Forgetting(Arc::clone(&self.adapter.connection))
     }
 
     /// Returns the counters of requests.

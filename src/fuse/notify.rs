@@ -17,13 +17,9 @@ use crate::coherence::Kernel;
 /// The calls wait for operations that the kernel has under way in the same directory; so they are not made while a request is
 /// served.
 #[derive(Debug)]
-pub struct Forgetting(Arc<OwnedFd>);
+pub struct Forgetting(pub(super) Arc<OwnedFd>);
 
 impl Forgetting {
-    pub(super) fn new(connection: Arc<OwnedFd>) -> Self {
-        Self(connection)
-    }
-
     fn forget_name(&self, directory: u64, name: &[u8], flags: u32) -> io::Result<()> {
         let about = InvalEntry {
             directory,
