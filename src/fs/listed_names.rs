@@ -26,8 +26,9 @@ pub(super) struct ListedNames {
     hasher: RandomState,
     /// The ctime of the directory when the stream began, where a name that it shows can be that of two backing names.
     since: Option<Time>,
-    /// Did each reading go on where the one before ended?
-    is_in_order: bool,
+    /// Was nothing sought since the stream was at its start? Then what comes again has moved (tmpfs puts what is renamed in front, and
+    /// goes on from there).
+    pub(super) is_in_order: bool,
     /// The last reply: where it began, and the entries in it. The kernel may have had no room for the end of it: then it asks
     /// for that again.
     last: Vec<SentEntry>,
@@ -95,12 +96,6 @@ impl ListedNames {
     /// Was the entry of that inode given that lies below as `backing`, by whatever name?
     pub(super) fn has_entry(&self, backing: &[u8], inode: u64) -> bool {
         self.backings.get(&self.hasher.hash_one(backing)) == Some(&inode)
-    }
-
-    /// Was nothing sought since the stream was at its start? Then what comes again has moved (tmpfs puts what is renamed in front,
-    /// and goes on from there).
-    pub(super) fn is_in_order(&self) -> bool {
-        self.is_in_order
     }
 
     /// Returns the note of an entry that is to be given.

@@ -103,7 +103,7 @@ impl Utf8Fs {
         let mut given = open.listed.lock();
         let ctime = || Stat::of(&*open.at.fd).map(|stat| stat.ctime);
         let mut is_second = given.goes_on(cookie);
-        match given.is_in_order() {
+        match given.is_in_order {
             true => stream.seek(cookie)?,
             false => stream.seek_anew(cookie)?,
         }

@@ -21,10 +21,7 @@ pub enum Waits {
 impl Utf8Fs {
     /// The flag of open(2) by which each write waits, if it is to.
     pub(super) fn waiting(&self) -> i32 {
-        match self.settings.waits {
-            Waits::All => libc::O_SYNC,
-            Waits::None | Waits::Names => 0,
-        }
+        i32::from(self.settings.waits == Waits::All) * libc::O_SYNC
     }
 
     /// Waits for a change in the file or directory `fd`, of names or else of all, if such are to be waited for.

@@ -52,7 +52,7 @@ impl Connection {
             let payload = agreed.ring_payload.ok_or(NoRings::Unsupported)?;
             Ok((rings, payload))
         });
-        let plan = rings.as_ref().map(|(rings, _)| rings.plan());
+        let plan = rings.as_ref().map(|(rings, _)| &rings.plan);
         let plan = plan.map_err(|reason| *reason);
         let readers = service.readers;
         Ok(Self {

@@ -80,7 +80,7 @@ fn serve(
         let mut reply = Reply::new(room);
         let served = adapter.serve(seat, request, &mut reply);
         let (error, length) = match served.done {
-            Ok(Done::Now | Done::Absent) => (0, reply.length()),
+            Ok(Done::Now | Done::Absent) => (0, reply.length),
             Ok(Done::Later) => continue,
             Ok(Done::Never) => {
                 if adapter.rings.lock().is_ok() {

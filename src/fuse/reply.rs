@@ -17,7 +17,8 @@ use crate::fs::{Entry, FsError, Listed, ROOT, Shown};
 #[derive(Debug)]
 pub(super) struct Reply<'a> {
     room: &'a mut [u8],
-    length: usize,
+    /// The number of bytes that are there.
+    pub(super) length: usize,
 }
 
 /// An answer has more to it than room was made for.
@@ -27,11 +28,6 @@ impl<'a> Reply<'a> {
     /// An answer for which there is so much room.
     pub(super) fn new(room: &'a mut [u8]) -> Self {
         Self { room, length: 0 }
-    }
-
-    /// Returns the number of bytes.
-    pub(super) fn length(&self) -> usize {
-        self.length
     }
 
     /// No more of it than `size` bytes is wanted.

@@ -43,7 +43,8 @@ const ENTRY: usize = 256;
 /// The rings of a mount, which nobody uses yet.
 #[derive(Debug)]
 pub struct Rings {
-    plan: Plan,
+    /// The plan by which they were made.
+    pub(super) plan: Plan,
     rings: Vec<FuseRing>,
     /// Bytes for the payload of each slot, as the kernel wants it; tests ask for too few.
     payload: Option<usize>,
@@ -68,12 +69,6 @@ impl Rings {
     pub(crate) fn with_payload(mut self, payload: usize) -> Self {
         self.payload = Some(payload);
         self
-    }
-
-    /// The plan by which they were made.
-    #[must_use]
-    pub fn plan(&self) -> &Plan {
-        &self.plan
     }
 
     /// Starts a thread for each ring, which serve requests until the connection ends. Their counters have the seats from `first_seat` on.
@@ -238,7 +233,7 @@ impl Server {
         let request = Request::new(asked, Arguments::apart(first, rest), None);
         let mut reply = Reply::new(room);
         let done = self.adapter.serve(self.seat, request, &mut reply).done;
-        let length = reply.length();
+        let length = reply.length;
         if let Some(answer) = self.copied.get(..length).filter(|_| !is_copied) {
             payload.split_at_mut(length).0.copy_from_slice(answer);
         }

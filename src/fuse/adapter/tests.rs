@@ -140,7 +140,7 @@ proptest! {
         let mut buffer = vec![0; room];
         let mut reply = Reply::new(&mut buffer);
         let _answer = adapter.answer(operation, request, &mut reply);
-        prop_assert!(reply.length() <= room);
+        prop_assert!(reply.length <= room);
         let _answer = adapter.forget(request);
         let _answer = adapter.interrupt(request);
         let _answer = adapter.answer_status(request, &mut Reply::new(&mut buffer));
