@@ -167,10 +167,9 @@ impl Descriptors {
     /// Holds an inode by `fd`, unless it is held already; others are let go for it.
     pub(super) fn hold(&self, inode: &Arc<Inode>, fd: OwnedFd) -> Arc<OwnedFd> {
         let (fd, is_new) = inode.hold(fd);
-        if !is_new {
-            return fd;
+        if is_new {
+            self.cache.add(inode, self.most_held());
         }
-        self.cache.add(inode, self.most_held());
         fd
     }
 

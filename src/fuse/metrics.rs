@@ -3,6 +3,7 @@
 //! Each thread that serves has counters of its own, which nobody else writes, so that counting is a load and a store. Who reads them
 //! adds them up while they change.
 
+use std::array;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -71,12 +72,6 @@ pub(super) struct Metrics {
     pub(super) started: Instant,
 }
 
-impl Default for Sheet {
-    fn default() -> Self {
-        Self(std::array::from_fn(|_| Counters::default()))
-    }
-}
-
 impl Metrics {
     /// Nothing was counted yet; `threads` will count.
     pub(super) fn new(threads: usize) -> Self {
@@ -88,7 +83,8 @@ impl Metrics {
 
     fn counters(&self, operation: Operation, seat: usize) -> Option<&Counters> {
         let sheet = self.sheets.get(seat)?;
-        let sheet = sheet.get_or_init(Box::default);
+        let fresh = || Box::new(Sheet(array::from_fn(|_| Counters::default())));
+        let sheet = sheet.get_or_init(fresh);
         sheet.0.get(operation as usize)
     }
 

@@ -185,16 +185,13 @@ impl Watcher {
     fn run(mut self, pool: &Weak<WorkerPool>, connection: &OwnedFd) {
         // Held only for a look, so that the last one who serves can drop it.
         while let Some(pool) = pool.upgrade() {
-            match self.look(pool.counts(), pool.most_ready) {
-                Decision::Allow(count) => pool.allow(count),
-                Decision::Sleep(count) => {
-                    pool.allow(count);
-                    // What nobody reads is seen here too, whatever those who could read it wait for.
-                    if !is_asked(connection) {
-                        pool.allow(pool.operations.len());
-                        return;
-                    }
-                }
+            let decision = self.look(pool.counts(), pool.most_ready);
+            let (Decision::Allow(count) | Decision::Sleep(count)) = decision;
+            pool.allow(count);
+            // What nobody reads is seen here too, whatever those who could read it wait for.
+            if matches!(decision, Decision::Sleep(_)) && !is_asked(connection) {
+                pool.allow(pool.operations.len());
+                return;
             }
             drop(pool);
             thread::sleep(LOOK);
