@@ -104,7 +104,7 @@ pub(super) fn carry_out(
     from: usize,
     threads: usize,
 ) -> Result<(), JournalError> {
-    let jobs = &executor.journal.jobs;
+    let jobs = &executor.journal.jobs.places;
     let concerns = |(_, place): &(usize, &Place)| pass == Pass::Rename || place.has_links;
     let mut order: Vec<(usize, &Place)> = jobs
         .iter()

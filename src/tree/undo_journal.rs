@@ -8,6 +8,7 @@
 mod chains;
 mod frames;
 mod job;
+mod job_index;
 mod journal_builder;
 mod journal_error;
 mod journal_file;
@@ -21,11 +22,11 @@ mod verify;
 
 pub(crate) use job::Job;
 pub use job::Unplanned;
+pub(crate) use job_index::Place;
 pub use journal_builder::Draft;
 pub use journal_error::JournalError;
 pub(crate) use journal_error::OPENING;
 pub use journal_file::Journal;
-pub(crate) use journal_file::Place;
 pub use journal_paths::JournalPaths;
 pub(crate) use skipped::is_unable;
 pub use skipped::{SkipReason, Skipped};

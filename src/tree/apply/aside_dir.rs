@@ -65,7 +65,7 @@ impl AsideDir {
         match failpoints::change(|| Dir::new(root).rmdir(&name)) {
             Ok(()) => set_mtime(root, before.mtime),
             Err(error) if was_killed && error.raw_os_error() == Some(libc::ENOENT) => {
-                set_mtime(root, journal.root().1)
+                set_mtime(root, journal.header().mtime)
             }
             // Something is in it that could not be brought back.
             Err(_) => Ok(()),
@@ -82,7 +82,7 @@ impl AsideDir {
 fn settle(root: &OwnedFd, aside: &Stat, journal: &Journal) -> io::Result<()> {
     let mtime = Stat::of(root)?.mtime;
     if aside.btime.is_some_and(|born| is_near(born, mtime)) {
-        set_mtime(root, journal.root().1)?;
+        set_mtime(root, journal.header().mtime)?;
     }
     Ok(())
 }
@@ -93,8 +93,8 @@ fn set_mtime(root: &OwnedFd, mtime: Time) -> io::Result<()> {
 
 /// Returns the name of the directory; `None` if the journal sets nothing aside.
 fn name(journal: &Journal) -> Option<BackingName> {
-    let name = || own_name(&format!(".utf8fs-aside-{}", journal.id()));
-    (journal.totals.asides > 0).then(name)
+    let name = || own_name(&format!(".utf8fs-aside-{}", journal.header().id));
+    (journal.jobs.has_asides).then(name)
 }
 
 /// Are two times likely of one doing?

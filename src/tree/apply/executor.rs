@@ -101,7 +101,7 @@ impl<'e> Executor<'e> {
         mode: Mode,
     ) -> Result<Self, JournalError> {
         let io = JournalError::io("look at the tree");
-        if !journal.root().0.is(&Stat::of(root).map_err(io)?) {
+        if !journal.header().inode.is(&Stat::of(root).map_err(io)?) {
             return Err(JournalError::NotThisTree);
         }
         if mode != Mode::Preview {
@@ -133,7 +133,7 @@ impl<'e> Executor<'e> {
     /// # Errors
     /// Those of the journal.
     pub(super) fn carry_out(&self, pass: Pass, job: &Job) -> Result<(), JournalError> {
-        let renamed = &self.journal.renamed_dirs;
+        let renamed = &self.journal.jobs.renamed_dirs;
         let only = match self.only.map(|only| renamed.leads(only, &job.directory)) {
             // Below it, or it itself.
             None | Some(Some([])) => None,

@@ -6,9 +6,9 @@ use std::io::{BufRead, BufReader, Read};
 
 use sha2::{Digest, Sha256};
 
-use super::job::Totals;
+use super::job_index::JobIndex;
 use super::journal_error::JournalError;
-use super::state::State;
+use super::journal_file::Tail;
 use crate::records::{JournalEvent, push_json};
 
 /// The first line, before the version.
@@ -36,16 +36,18 @@ pub(super) struct Seal {
     sum: [u8; 32],
 }
 
-impl Seal {
+impl Default for Seal {
     /// Returns the state behind the first line.
-    pub(super) fn new() -> Self {
+    fn default() -> Self {
         Self {
             number: 0,
             offset: length(&preamble()),
             sum: [0; 32],
         }
     }
+}
 
+impl Seal {
     /// Seals the next frame, of this JSON. Returns what stands in front of the JSON, and the offset of that.
     fn next(&mut self, json: &[u8]) -> (Vec<u8>, u64) {
         let hash = Sha256::new().chain_update(self.sum).chain_update(json);
@@ -89,28 +91,16 @@ fn parse(json: &[u8]) -> serde_json::Result<JournalEvent<'static>> {
     serde_json::from_slice(json)
 }
 
-/// A frame that is sound.
-#[derive(Debug)]
-pub(super) struct Frame {
-    pub(super) event: JournalEvent<'static>,
-    /// The offset and the length of its JSON.
-    pub(super) start: u64,
-    pub(super) length: usize,
-}
-
 /// The frames of a file, from its first on.
 #[derive(Debug)]
 pub(super) struct Frames<'f> {
     file: BufReader<&'f File>,
     line: Vec<u8>,
-    pub(super) seal: Seal,
-    /// The numbers of all jobs so far.
-    pub(super) totals: Totals,
-    /// The state by the events so far.
-    pub(super) state: State,
-    /// Ends the file in a frame that was being written when the machine or its disk failed? Once the journal is complete, one
-    /// without an end is taken for that.
-    pub(super) is_torn: bool,
+    /// All jobs so far.
+    pub(super) jobs: JobIndex,
+    /// Is torn if the file ends in a frame that was being written when the machine or its disk failed. Once the journal is
+    /// complete, one without an end is taken for that.
+    pub(super) tail: Tail,
 }
 
 impl<'f> Frames<'f> {
@@ -133,27 +123,25 @@ impl<'f> Frames<'f> {
         Ok(Self {
             file,
             line,
-            seal: Seal::new(),
-            totals: Totals::default(),
-            state: State::default(),
-            is_torn: false,
+            jobs: JobIndex::default(),
+            tail: Tail::default(),
         })
     }
 
     /// The frame that was read last, or the next one, is broken.
     pub(super) fn broken<T>(&self, why: &'static str) -> Result<T, JournalError> {
         Err(JournalError::Broken {
-            frame: self.seal.number,
-            offset: self.seal.offset,
+            frame: self.tail.seal.number,
+            offset: self.tail.seal.offset,
             why,
         })
     }
 
-    /// The next frame; `None` at the end.
+    /// The event of the next frame; `None` at the end.
     ///
     /// # Errors
     /// [`JournalError::Broken`], [`JournalError::Io`].
-    pub(super) fn next(&mut self) -> Result<Option<Frame>, JournalError> {
+    pub(super) fn next(&mut self) -> Result<Option<JournalEvent<'static>>, JournalError> {
         self.line.clear();
         let io = JournalError::io("read the journal");
         // What does not start as a frame is not read to its end, which may be far.
@@ -171,11 +159,11 @@ impl<'f> Frames<'f> {
             rest.map_err(&io)?;
         }
         let is_whole = self.line.pop_if(|octet| *octet == b'\n').is_some();
-        if !is_whole && !self.state.is_complete {
+        if !is_whole && !self.tail.state.is_complete {
             return self.broken("it is cut");
         }
         let sealed = |line: &[u8]| {
-            let mut seal = self.seal.clone();
+            let mut seal = self.tail.seal.clone();
             let (sum, json) = line.split_at_checked(SUM).unwrap_or_default();
             let (own, start) = seal.next(json);
             (own == sum).then_some((seal, start))
@@ -183,7 +171,7 @@ impl<'f> Frames<'f> {
         // All but the last byte is a whole frame: that byte was its newline.
         let is_altered = || self.line.split_last().and_then(|(_, line)| sealed(line));
         if !is_whole && is_begun && is_altered().is_none() {
-            self.is_torn = true;
+            self.tail.is_torn = true;
             return Ok(None);
         }
         let Some((seal, start)) = sealed(&self.line).filter(|_| is_whole) else {
@@ -193,31 +181,27 @@ impl<'f> Frames<'f> {
         let Ok(event) = parse(json) else {
             return self.broken("it is of an unknown kind");
         };
-        let length = json.len();
-        if !self.take(&event) {
+        if !self.take(&event, start, json.len()) {
             return self.broken("it does not belong there");
         }
-        self.seal = seal;
-        Ok(Some(Frame {
-            event,
-            start,
-            length,
-        }))
+        self.tail.seal = seal;
+        Ok(Some(event))
     }
 
-    /// Takes in an event, unless it does not belong there.
-    fn take(&mut self, event: &JournalEvent<'_>) -> bool {
-        let is_complete = self.state.is_complete;
+    /// Takes in an event, whose JSON has so many bytes there, unless it does not belong there.
+    fn take(&mut self, event: &JournalEvent<'_>, start: u64, length: usize) -> bool {
+        let Tail { seal, state, .. } = &mut self.tail;
+        let is_complete = state.is_complete;
         let belongs = match event {
-            JournalEvent::Journal(_) => self.seal.number == 0,
-            _ if self.seal.number == 0 => false,
+            JournalEvent::Journal(_) => seal.number == 0,
+            _ if seal.number == 0 => false,
             JournalEvent::Job(job) => {
-                self.totals.add(job);
-                !is_complete || self.state.is_growing
+                self.jobs.add(job, start, length);
+                !is_complete || state.is_growing
             }
             JournalEvent::Complete {
                 directories, steps, ..
-            } => !is_complete && (*directories, *steps) == (self.totals.jobs, self.totals.steps),
+            } => !is_complete && (*directories, *steps) == (self.jobs.jobs(), self.jobs.steps),
             JournalEvent::Status { .. } => false,
             JournalEvent::Progress { .. }
             | JournalEvent::Finished { .. }
@@ -226,7 +210,7 @@ impl<'f> Frames<'f> {
             | JournalEvent::Linking
             | JournalEvent::Growing => is_complete,
         };
-        self.state.take(event);
+        state.take(event);
         belongs
     }
 }

@@ -1,8 +1,7 @@
-//! The changes of one directory, and how many a journal has.
+//! The changes of one directory.
 
 pub(crate) use crate::records::Job;
-use crate::records::JournalEvent;
-use crate::tree::change::{Change, Destination, Retarget};
+use crate::tree::change::{Change, Retarget};
 
 impl Job {
     /// Returns how many steps it has.
@@ -29,14 +28,6 @@ impl Job {
     }
 }
 
-/// The numbers of all that a journal holds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Totals {
-    pub(crate) jobs: u64,
-    pub(crate) steps: u64,
-    pub(crate) asides: u64,
-}
-
 /// Entries and directories for which planning made no steps (law T3).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Unplanned {
@@ -44,25 +35,4 @@ pub struct Unplanned {
     pub left: u64,
     /// Directories that could not be read.
     pub unread: u64,
-}
-
-impl Totals {
-    pub(super) fn add(&mut self, job: &Job) {
-        let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
-        let asides = job.changes.iter();
-        let asides = asides.filter(|change| change.to == Some(Destination::Aside));
-        self.jobs += 1;
-        self.steps += count(job.steps());
-        self.asides += count(asides.count());
-    }
-
-    /// Returns the event that completes a journal of these jobs.
-    pub(super) fn complete(&self, unplanned: Unplanned) -> JournalEvent<'static> {
-        JournalEvent::Complete {
-            directories: self.jobs,
-            steps: self.steps,
-            planning_left: unplanned.left,
-            planning_unread: unplanned.unread,
-        }
-    }
 }

@@ -4,25 +4,22 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::fs::{File, Metadata};
 use std::io::{self, BufWriter, Read, Write};
-use std::mem;
 use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use parking_lot::Mutex;
+use tempfile::TempPath;
 
-use super::frames::{Seal, VERSION, preamble};
-use super::job::{Totals, Unplanned};
+use super::frames::{VERSION, preamble};
+use super::job::Unplanned;
+use super::job_index::JobIndex;
 use super::journal_error::JournalError;
-use super::journal_file::{Journal, Place, Tail, unlock};
-use super::renamed_dirs::RenamedDirs;
-use super::skipped::{Skipped, is_unable};
-use super::state::State;
+use super::journal_file::{Journal, Tail};
+use super::skipped::Skipped;
 use super::verify::verify;
-use crate::backing::{Dir, LockKind, Stat, lock};
-use crate::names::BackingName;
+use crate::backing::{LockKind, Stat, lock};
 use crate::records::{JournalEvent, JournalHeader, Name, push_json};
 use crate::tree::change::{Change, InodeId, TreePath};
 use crate::tree::failpoints;
@@ -33,12 +30,9 @@ const BUFFER: usize = 1 << 20;
 /// A journal in the making. Groups may be added by several threads at a time.
 #[derive(Debug)]
 pub struct Draft {
-    path: PathBuf,
-    /// The path until it is whole; `None` afterwards.
-    draft: Option<PathBuf>,
-    file: File,
+    /// The path until the journal is whole. It is dropped before the journal, whose lock nobody else gets while it is there.
+    path: TempPath,
     root: OwnedFd,
-    header: JournalHeader,
     spool: Mutex<Spool>,
 }
 
@@ -47,9 +41,8 @@ pub struct Draft {
 struct Spool {
     file: BufWriter<File>,
     size: u64,
-    groups: Vec<Place>,
-    totals: Totals,
-    renamed_dirs: RenamedDirs,
+    /// The journal to be. Its jobs have their places in the spool.
+    journal: Journal,
 }
 
 impl Draft {
@@ -87,20 +80,11 @@ impl Draft {
         if !is_ours {
             return Err(JournalError::Busy);
         }
+        let draft = TempPath::try_from_path(draft).map_err(&io)?;
         let file_size = file.metadata().map_err(&io)?.len();
         if file_size > 0 {
             failpoints::change(|| file.set_len(0)).map_err(&io)?;
         }
-        let spool = Spool {
-            file: BufWriter::with_capacity(
-                BUFFER,
-                tempfile::tempfile_in(parent(path)).map_err(&io)?,
-            ),
-            size: 0,
-            groups: Vec::new(),
-            totals: Totals::default(),
-            renamed_dirs: RenamedDirs::default(),
-        };
         let header = JournalHeader {
             version: VERSION,
             id: random().map_err(&io)?,
@@ -110,12 +94,21 @@ impl Draft {
             inode: InodeId::of(&stat),
             mtime: stat.mtime,
         };
+        let spool = tempfile::tempfile_in(parent(path)).map_err(&io)?;
+        let spool = Spool {
+            file: BufWriter::with_capacity(BUFFER, spool),
+            size: 0,
+            journal: Journal {
+                path: path.into(),
+                file,
+                header,
+                jobs: JobIndex::default(),
+                tail: Mutex::new(Tail::default()),
+            },
+        };
         Ok(Self {
-            path: path.into(),
-            draft: Some(draft),
-            file,
+            path: draft,
             root,
-            header,
             spool: Mutex::new(spool),
         })
     }
@@ -140,18 +133,16 @@ impl Draft {
         let mut spool = self.spool.lock();
         let written = spool.file.write_all(&json);
         written.map_err(JournalError::io("write the journal"))?;
-        let group = Place::new(&job, spool.size, json.len());
-        spool.groups.push(group);
+        let offset = spool.size;
+        spool.journal.jobs.add(&job, offset, json.len());
         spool.size += u64::try_from(json.len()).unwrap_or(u64::MAX);
-        spool.totals.add(&job);
-        spool.renamed_dirs.add(&job);
         Ok(skipped)
     }
 
     /// Returns how many steps were added so far.
     #[must_use]
     pub fn steps(&self) -> u64 {
-        self.spool.lock().totals.steps
+        self.spool.lock().journal.steps()
     }
 
     /// Returns the metadata of the file, which becomes the journal.
@@ -159,83 +150,51 @@ impl Draft {
     /// # Errors
     /// Those of fstat(2).
     pub fn metadata(&self) -> io::Result<Metadata> {
-        self.file.metadata()
+        self.spool.lock().journal.file.metadata()
     }
 
     /// Puts all groups in order, the deepest first, adds what planning left, and brings the journal to the medium.
     ///
     /// # Errors
     /// As for [`Draft::create`]; nothing was done to the tree then.
-    pub fn commit(mut self, unplanned: Unplanned) -> Result<Journal, JournalError> {
+    pub fn commit(self, unplanned: Unplanned) -> Result<Journal, JournalError> {
         let io = JournalError::io("write the journal");
-        let spool = self.spool.get_mut();
-        spool.file.flush().map_err(&io)?;
-        let mut jobs = mem::take(&mut spool.groups);
-        jobs.sort_by_key(|job| Reverse(job.depth));
+        let Spool {
+            file, mut journal, ..
+        } = self.spool.into_inner();
+        let draft = self.path;
+        let spool = file.into_inner();
+        let spool = spool.map_err(|error| io(error.into_error()))?;
+        let (jobs, Tail { seal, state, .. }) = (&mut journal.jobs, journal.tail.get_mut());
         let mut out = preamble();
-        let (mut seal, mut state) = (Seal::new(), State::default());
-        seal.push(&JournalEvent::Journal(self.header.clone()), &mut out);
-        for job in &mut jobs {
-            let json = job.read(spool.file.get_ref())?;
-            job.offset = seal.push_json(&json, &mut out);
+        seal.push(&JournalEvent::Journal(journal.header.clone()), &mut out);
+        jobs.places.sort_by_key(|place| Reverse(place.depth));
+        for place in &mut jobs.places {
+            let json = place.read(&spool)?;
+            place.offset = seal.push_json(&json, &mut out);
             if out.len() >= BUFFER {
-                failpoints::change(|| (&self.file).write_all(&out)).map_err(&io)?;
+                failpoints::change(|| (&journal.file).write_all(&out)).map_err(&io)?;
                 out.clear();
             }
         }
-        let (totals, renamed_dirs) = (spool.totals, mem::take(&mut spool.renamed_dirs));
-        let complete = totals.complete(unplanned);
+        let complete = JournalEvent::Complete {
+            directories: jobs.jobs(),
+            steps: jobs.steps,
+            planning_left: unplanned.left,
+            planning_unread: unplanned.unread,
+        };
         seal.push(&complete, &mut out);
         state.take(&complete);
-        failpoints::change(|| (&self.file).write_all(&out)).map_err(&io)?;
-        failpoints::change(|| self.file.sync_all()).map_err(&io)?;
-        self.name().map_err(|error| match error.raw_os_error() {
-            Some(libc::EEXIST) => JournalError::Exists(self.path.clone()),
+        failpoints::change(|| (&journal.file).write_all(&out)).map_err(&io)?;
+        failpoints::change(|| journal.file.sync_all()).map_err(&io)?;
+        let named = failpoints::change(|| Ok(draft.persist_noclobber(&journal.path)?));
+        named.map_err(|error| match error.raw_os_error() {
+            Some(libc::EEXIST) => JournalError::Exists(journal.path.clone()),
             _ => io(error),
         })?;
-        self.draft = None;
-        let tail = Tail {
-            seal,
-            is_torn: false,
-            state,
-        };
-        Ok(Journal {
-            path: self.path.clone(),
-            file: self.file.try_clone().map_err(&io)?,
-            header: self.header.clone(),
-            jobs,
-            totals,
-            renamed_dirs,
-            tail: Mutex::new(tail),
-        })
-    }
-
-    /// Gives it its name, and brings that to the medium.
-    fn name(&self) -> io::Result<()> {
-        let Some(draft) = &self.draft else {
-            return Ok(());
-        };
-        let dir = Dir::open_root(parent(&self.path))?;
-        let (from, to) = (file_name(draft)?, file_name(&self.path)?);
-        match failpoints::rename(&dir, &from, &dir, &to) {
-            Err(error) if is_unable(&error) => {
-                failpoints::change(|| dir.link(&self.file, &to))?;
-                failpoints::change(|| dir.unlink(&from))?;
-            }
-            result => result?,
-        }
-        let directory = File::open(parent(&self.path))?;
-        failpoints::change(|| directory.sync_all())
-    }
-}
-
-impl Drop for Draft {
-    fn drop(&mut self) {
-        if let Some(draft) = &self.draft {
-            // Should it stay, the next one overwrites it.
-            drop(std::fs::remove_file(draft));
-            unlock(&self.file);
-        }
+        let directory = File::open(parent(&journal.path)).map_err(&io)?;
+        failpoints::change(|| directory.sync_all()).map_err(&io)?;
+        Ok(journal)
     }
 }
 
@@ -250,11 +209,6 @@ fn parent(path: &Path) -> &Path {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     }
-}
-
-fn file_name(path: &Path) -> io::Result<BackingName> {
-    let name = path.file_name().map(OsStrExt::as_bytes).unwrap_or_default();
-    BackingName::parse(name).map_err(|_none| io::Error::from_raw_os_error(libc::EINVAL))
 }
 
 /// Returns an id that no other journal has, in hex digits.

@@ -10,14 +10,13 @@ use std::path::{Path, PathBuf};
 use parking_lot::Mutex;
 
 use super::frames::{Frames, Seal};
-use super::job::{Job, Totals, Unplanned};
+use super::job::{Job, Unplanned};
+use super::job_index::JobIndex;
 use super::journal_builder::Draft;
 use super::journal_error::{JournalError, OPENING};
-use super::renamed_dirs::RenamedDirs;
 use super::state::{State, Status};
-use crate::backing::{LockKind, Stat, Time, lock};
+use crate::backing::{LockKind, Stat, lock};
 use crate::records::{JournalEvent, JournalHeader};
-use crate::tree::change::InodeId;
 use crate::tree::failpoints;
 
 /// A journal that holds all of a migration.
@@ -26,50 +25,17 @@ pub struct Journal {
     pub(super) path: PathBuf,
     pub(super) file: File,
     pub(super) header: JournalHeader,
-    /// The places of the jobs, the deepest directories first.
-    pub(crate) jobs: Vec<Place>,
-    pub(crate) totals: Totals,
-    pub(crate) renamed_dirs: RenamedDirs,
+    pub(crate) jobs: JobIndex,
     pub(super) tail: Mutex<Tail>,
 }
 
-/// The place of a job in a file.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Place {
-    pub(super) offset: u64,
-    length: usize,
-    /// The number of names that lead to its directory.
-    pub(crate) depth: usize,
-    /// Has it links that get other targets?
-    pub(crate) has_links: bool,
-}
-
-impl Place {
-    /// Returns the place of a job, which has so many bytes there.
-    pub(super) fn new(job: &Job, offset: u64, length: usize) -> Self {
-        Self {
-            offset,
-            length,
-            depth: job.directory.len(),
-            has_links: job.links().next().is_some(),
-        }
-    }
-
-    /// Reads the bytes of the job.
-    pub(super) fn read(&self, file: &File) -> Result<Vec<u8>, JournalError> {
-        let mut job = vec![0; self.length];
-        let read = file.read_exact_at(&mut job, self.offset);
-        read.map_err(JournalError::io("read the journal"))?;
-        Ok(job)
-    }
-}
-
 /// The end of the file, which grows.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Tail {
     pub(super) seal: Seal,
     /// Something stands behind the last whole frame.
     pub(super) is_torn: bool,
+    /// The state by the events so far.
     pub(super) state: State,
 }
 
@@ -119,7 +85,7 @@ impl Journal {
         match state.status {
             Status::Pending if state.is_growing => Ok(journal),
             // It was being started.
-            Status::Pending if journal.jobs.is_empty() => {
+            Status::Pending if journal.jobs.places.is_empty() => {
                 journal.mark(&JournalEvent::Growing)?;
                 Ok(journal)
             }
@@ -151,32 +117,21 @@ impl Journal {
     ) -> Result<Self, JournalError> {
         let mut frames = Frames::new(&file)?;
         let mut header = None;
-        let (mut jobs, mut renamed_dirs) = (Vec::new(), RenamedDirs::default());
-        while let Some(frame) = frames.next()? {
-            report(&frame.event);
-            if let JournalEvent::Job(job) = &frame.event {
-                jobs.push(Place::new(job, frame.start, frame.length));
-                renamed_dirs.add(job);
-            } else if let JournalEvent::Journal(first) = frame.event {
+        while let Some(event) = frames.next()? {
+            report(&event);
+            if let JournalEvent::Journal(first) = event {
                 header = Some(first);
             }
         }
-        let Some(header) = header.filter(|_| frames.state.is_complete) else {
+        let Some(header) = header.filter(|_| frames.tail.state.is_complete) else {
             return frames.broken("it is missing");
         };
-        let totals = frames.totals;
-        let tail = Tail {
-            seal: frames.seal,
-            is_torn: frames.is_torn,
-            state: frames.state,
-        };
+        let Frames { jobs, tail, .. } = frames;
         Ok(Self {
             path: path.into(),
             file,
             header,
             jobs,
-            totals,
-            renamed_dirs,
             tail: Mutex::new(tail),
         })
     }
@@ -187,7 +142,7 @@ impl Journal {
         &self.path
     }
 
-    /// Returns the tree and the options of the migration.
+    /// Returns the identity of the journal, the tree and the options of the migration.
     #[must_use]
     pub fn header(&self) -> &JournalHeader {
         &self.header
@@ -202,18 +157,7 @@ impl Journal {
     /// Returns how many steps it holds.
     #[must_use]
     pub fn steps(&self) -> u64 {
-        self.totals.steps
-    }
-
-    /// Returns its id, which tells it from all others, in hex digits.
-    #[must_use]
-    pub fn id(&self) -> &str {
-        &self.header.id
-    }
-
-    /// Returns the root of the tree as it was found.
-    pub(crate) fn root(&self) -> (InodeId, Time) {
-        (self.header.inode, self.header.mtime)
+        self.jobs.steps
     }
 
     /// Reads a job.
@@ -224,7 +168,7 @@ impl Journal {
             offset,
             why: "it is not what it was",
         };
-        let place = self.jobs.get(index).ok_or_else(|| gone(0))?;
+        let place = self.jobs.places.get(index).ok_or_else(|| gone(0))?;
         let job = serde_json::from_slice(&place.read(&self.file)?);
         let job: Job = job.map_err(|_error| gone(place.offset))?;
         Ok(Job { number, ..job })

@@ -167,7 +167,7 @@ fn frames_that_are_left_out_repeated_or_exchanged_are_refused() {
 #[test]
 fn an_event_of_an_unknown_kind_is_told_as_such() {
     let (stage, mut octets) = drafted();
-    let mut seal = Seal::new();
+    let mut seal = Seal::default();
     let lines = octets.split(|octet| *octet == b'\n').skip(1);
     for line in lines.filter(|line| !line.is_empty()) {
         seal.push_json(&line[33..], &mut Vec::new());
