@@ -26,17 +26,7 @@ impl JournalPaths {
     /// # Errors
     /// It cannot be reached.
     pub fn only(journal: &Path) -> io::Result<Self> {
-        let journal = journal.to_owned();
-        Ok(match is_there(&journal)? {
-            true => Self {
-                earlier: vec![journal],
-                free: None,
-            },
-            false => Self {
-                earlier: Vec::new(),
-                free: Some(journal),
-            },
-        })
+        Self::of([journal.to_owned()])
     }
 
     /// Finds the journals in a directory of the tree with that path.
@@ -45,15 +35,24 @@ impl JournalPaths {
     /// They cannot be reached.
     pub fn within(directory: &Path, root: &Path) -> io::Result<Self> {
         let first = directory.join(name_of(root));
-        let (mut earlier, mut free) = (Vec::new(), first.clone());
-        for number in 2.. {
-            if !is_there(&free)? {
-                break;
+        let later = (2..).map(|number| numbered(&first, number));
+        Self::of(std::iter::once(first.clone()).chain(later))
+    }
+
+    /// Takes the paths that journals may have, in their order.
+    fn of(paths: impl IntoIterator<Item = PathBuf>) -> io::Result<Self> {
+        let mut earlier = Vec::new();
+        for path in paths {
+            if !is_there(&path)? {
+                let free = Some(path);
+                return Ok(Self { earlier, free });
             }
-            earlier.push(std::mem::replace(&mut free, numbered(&first, number)));
+            earlier.push(path);
         }
-        let free = Some(free);
-        Ok(Self { earlier, free })
+        Ok(Self {
+            earlier,
+            free: None,
+        })
     }
 }
 
