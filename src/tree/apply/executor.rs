@@ -140,9 +140,7 @@ impl<'e> Executor<'e> {
             Some(Some([name])) => Some(name),
             Some(Some(_) | None) => return Ok(()),
         };
-        let opened = renamed.open(self.root, &job.directory, &job.inode);
-        let opened = opened.and_then(|dir| Stat::of(&dir).map(|stat| (dir, stat)));
-        let (dir, before) = match opened {
+        let (dir, before) = match renamed.open(self.root, &job.directory, &job.inode) {
             Ok(opened) => opened,
             Err(error) => {
                 let reason = SkipReason::of_directory(error);

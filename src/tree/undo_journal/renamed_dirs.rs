@@ -48,7 +48,8 @@ impl RenamedDirs {
         Some(asked.get(directory.len()..).unwrap_or_default())
     }
 
-    /// Opens a directory by the names of before, whichever of them it has now, following no link and entering no mount.
+    /// Opens a directory by the names of before, whichever of them it has now, following no link and entering no mount. Returns its
+    /// attributes, too.
     ///
     /// # Errors
     /// Those of openat(2); `EXDEV` for a mount; `ENOTDIR` for what is no directory or was another one.
@@ -57,43 +58,38 @@ impl RenamedDirs {
         root: &OwnedFd,
         directory: &[BackingName],
         id: &InodeId,
-    ) -> io::Result<Dir> {
-        if let Ok(found) = Dir::new(root).descend(directory)
-            && id.is(&Stat::of(&found)?)
+    ) -> io::Result<(Dir, Stat)> {
+        let look = |fd: OwnedFd| Stat::of(&fd).map(|stat| (Dir::new(fd), stat));
+        if let Ok(found) = Dir::new(root).descend(directory).and_then(look)
+            && id.is(&found.1)
         {
-            return Ok(Dir::new(found));
+            return Ok(found);
         }
-        let other = || io::Error::from_raw_os_error(libc::ENOTDIR);
-        let mount = Stat::of(root)?.mnt_id;
-        let mut here = Dir::new(root.try_clone()?);
+        let error = |errno| Err(io::Error::from_raw_os_error(errno));
+        let mut here = look(root.try_clone()?)?;
+        let mount = here.1.mnt_id;
         for (index, name) in directory.iter().enumerate() {
             let renamed = self.0.get(&join_path(directory.iter().take(index + 1)));
             let later = renamed.into_iter().flat_map(|renamed| &renamed.names);
-            let mut found = Err(other());
+            let is_it = |stat: &Stat| renamed.is_none_or(|renamed| renamed.id.is(stat));
+            let mut found = error(libc::ENOTDIR);
             for name in std::iter::once(name).chain(later) {
-                let child = match here.child(name) {
-                    Ok(child) => child,
-                    Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                    Err(error) => {
-                        found = Err(error);
-                        continue;
+                match here.0.child(name).and_then(look) {
+                    Ok((_, stat)) if stat.mnt_id != mount => found = error(libc::EXDEV),
+                    Ok((child, stat)) if stat.is_dir() && is_it(&stat) => {
+                        found = Ok((child, stat));
+                        break;
                     }
-                };
-                let stat = Stat::of(&child)?;
-                let is_it = renamed.is_none_or(|renamed| renamed.id.is(&stat));
-                if stat.mnt_id != mount {
-                    found = Err(io::Error::from_raw_os_error(libc::EXDEV));
-                } else if stat.is_dir() && is_it {
-                    found = Ok(child);
-                    break;
+                    Err(other) if other.kind() != io::ErrorKind::NotFound => found = Err(other),
+                    Ok(_) | Err(_) => {}
                 }
             }
-            here = Dir::new(found?);
+            here = found?;
         }
-        if id.is(&Stat::of(&here)?) {
+        if id.is(&here.1) {
             Ok(here)
         } else {
-            Err(other())
+            error(libc::ENOTDIR)
         }
     }
 }

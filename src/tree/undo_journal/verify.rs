@@ -32,8 +32,7 @@ pub(crate) fn verify(
         ino: inode,
         born: None,
     };
-    let opened = RenamedDirs::default().open(root, directory, &id);
-    let (dir, stat) = match opened.and_then(|dir| Stat::of(&dir).map(|stat| (dir, stat))) {
+    let (dir, stat) = match RenamedDirs::default().open(root, directory, &id) {
         Ok(opened) => opened,
         Err(error) => {
             let reason = SkipReason::of_directory(error);
