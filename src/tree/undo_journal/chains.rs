@@ -5,14 +5,15 @@ use std::collections::{HashMap, HashSet};
 use crate::names::BackingName;
 use crate::tree::change::{Change, own_name};
 
-/// Returns the changes in an order in which they can be made. No two have one old name, and no two one new name.
+/// Returns the changes in an order in which they can be made; then those that cannot be, since a name is taken and not given up.
+/// No two changes have one old name, and no two one new name. `exists` tells the names that entries have.
 ///
 /// Changes that give up names to each other stand together as a chain. If a chain is a ring, its first change gets a name for
-/// the meantime. That is neither a new name nor one for which `is_listed` holds.
+/// the meantime. That is neither a new name nor one that exists.
 pub(super) fn arrange(
     changes: Vec<Change>,
-    is_listed: impl Fn(&BackingName) -> bool,
-) -> Vec<Change> {
+    exists: impl Fn(&BackingName) -> bool,
+) -> (Vec<Change>, Vec<Change>) {
     let by_new: HashMap<BackingName, usize> = changes
         .iter()
         .enumerate()
@@ -26,13 +27,20 @@ pub(super) fn arrange(
     let successors: HashSet<usize> = changes.iter().filter_map(successor).collect();
     let (others, firsts): (Vec<usize>, Vec<usize>) =
         (0..changes.len()).partition(|index| successors.contains(index));
-    let mut arranged = Vec::with_capacity(changes.len());
+    let (mut arranged, mut stuck) = (Vec::with_capacity(changes.len()), Vec::new());
     let mut waiting: Vec<Option<Change>> = changes.into_iter().map(Some).collect();
     let mut meantimes = (1_u32..)
         .map(|number| own_name(&format!(".utf8fs-meantime-{number}")))
-        .filter(|name| !is_listed(name) && !by_new.contains_key(name));
+        .filter(|name| !exists(name) && !by_new.contains_key(name));
     let rings = others.into_iter().map(|start| (start, true));
     for (start, is_ring) in firsts.into_iter().map(|start| (start, false)).chain(rings) {
+        let first = waiting.get(start).and_then(Option::as_ref);
+        let is_taken = first.and_then(Change::new_name).is_some_and(&exists);
+        let chain = if is_taken && !is_ring {
+            &mut stuck
+        } else {
+            &mut arranged
+        };
         let (mut next, mut is_chained) = (Some(start), false);
         while let Some(mut change) = next.and_then(|index| waiting.get_mut(index)?.take()) {
             next = successor(&change);
@@ -41,8 +49,8 @@ pub(super) fn arrange(
                 change.meantime = meantimes.next();
             }
             is_chained = true;
-            arranged.push(change);
+            chain.push(change);
         }
     }
-    arranged
+    (arranged, stuck)
 }

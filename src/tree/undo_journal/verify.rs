@@ -1,6 +1,5 @@
 //! The changes of a directory, compared with what is there when they are put into a journal.
 
-use std::collections::HashSet;
 use std::os::fd::OwnedFd;
 
 use super::chains::arrange;
@@ -40,23 +39,18 @@ pub(crate) fn verify(
             return (None, skipped);
         }
     };
-    let names: HashSet<&BackingName> = changes.iter().map(|change| &change.name).collect();
-    let mut new_names = changes.iter().filter_map(Change::new_name);
-    let are_chained = new_names.any(|new| names.contains(new));
     changes.retain_mut(|change| {
         if let Err(reason) = complete(&dir, stat.mnt_id, change) {
             skip(change, reason);
         }
         change.steps() > 0
     });
-    let stuck = take_stuck(&dir, &mut changes);
+    // Should a name be there after all, the kernel refuses (law T2).
+    let exists = |name: &BackingName| dir.exists(name).unwrap_or(false);
+    let (changes, stuck) = arrange(changes, exists);
     stuck
         .iter()
         .for_each(|change| skip(change, SkipReason::Taken));
-    if are_chained {
-        // Should it be there after all, the kernel refuses (law T2).
-        changes = arrange(changes, |name| dir.exists(name).unwrap_or(false));
-    }
     let job = (!changes.is_empty()).then(|| Job {
         number: 0,
         directory: directory.clone(),
@@ -65,28 +59,6 @@ pub(crate) fn verify(
         changes,
     });
     (job, skipped)
-}
-
-/// Takes out the changes to names that are not given up. An entry that cannot move keeps its name, which then another cannot have,
-/// and so on.
-fn take_stuck(dir: &Dir, changes: &mut Vec<Change>) -> Vec<Change> {
-    let new_names = changes.iter().filter_map(Change::new_name);
-    let taken = new_names.filter(|new| dir.exists(new).unwrap_or(true));
-    let taken: HashSet<BackingName> = taken.cloned().collect();
-    let mut all = Vec::new();
-    loop {
-        let leaving = changes.iter().filter(|change| change.to.is_some());
-        let leaving: HashSet<BackingName> = leaving.map(|change| change.name.clone()).collect();
-        let is_stuck = |change: &mut Change| {
-            let new = change.new_name();
-            new.is_some_and(|new| taken.contains(new) && !leaving.contains(new))
-        };
-        let before = all.len();
-        all.extend(changes.extract_if(.., is_stuck));
-        if all.len() == before {
-            return all;
-        }
-    }
 }
 
 /// Completes a change with what is there, and takes out of it what cannot be done.
