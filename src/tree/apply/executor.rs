@@ -29,6 +29,13 @@ pub(in crate::tree) enum Mode {
     Live,
 }
 
+impl Mode {
+    /// Are changes made?
+    pub(super) fn is_forward(self) -> bool {
+        matches!(self, Self::Forward | Self::Live)
+    }
+}
+
 /// A pass through the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::tree) enum Pass {

@@ -1,6 +1,7 @@
 //! Names: chains of entries that give up their names to each other. Most chains are of one entry.
 
-use std::collections::BTreeSet;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsFd, BorrowedFd};
 
 use super::aside_dir::AsideDir;
@@ -47,14 +48,25 @@ struct Move<'c> {
     to: Spot<'c>,
 }
 
+impl Move<'_> {
+    /// Returns the rename that takes it back.
+    fn back(self) -> Self {
+        Self {
+            from: self.to,
+            to: self.from,
+            ..self
+        }
+    }
+}
+
 /// A chain in a directory.
 struct Chain<'c> {
     executor: &'c Executor<'c>,
     dir: &'c OpenDir<'c>,
     changes: &'c [Change],
-    /// The renames, in their order. In a ring the first entry moves twice: to its name for the meantime, and from there.
+    /// The renames that make or unmake it, in their order. In a ring the first entry moves twice: to its name for the meantime,
+    /// and from there.
     moves: Vec<Move<'c>>,
-    is_forward: bool,
 }
 
 /// The descriptor and the name of a spot.
@@ -86,33 +98,31 @@ impl<'c> Chain<'c> {
             last = last.or(meantime.map(|meantime| step(meantime, to)));
         }
         moves.extend(last);
+        if !executor.mode.is_forward() {
+            moves = moves.into_iter().rev().map(Move::back).collect();
+        }
         Self {
             executor,
             dir,
             changes,
             moves,
-            is_forward: matches!(executor.mode, Mode::Forward | Mode::Live),
         }
     }
 
     fn carry_out(&self) -> Result<(), JournalError> {
-        let all: BTreeSet<usize> = (0..self.changes.len()).collect();
+        let all = 0..self.changes.len();
         let made = match self.made() {
             Ok(made) => made,
             Err(reason) => {
-                self.skip(all.iter().map(|entry| (*entry, reason)));
+                self.skip(all.map(|entry| (entry, reason)));
                 return Ok(());
             }
         };
-        let way: Vec<Move<'_>> = if self.is_forward {
-            self.moves.iter().skip(made).copied().collect()
-        } else {
-            self.moves.iter().take(made).rev().copied().collect()
-        };
+        let way = self.moves.get(made..).unwrap_or_default();
         let mut concerned: BTreeSet<usize> = way.iter().map(|step| step.entry).collect();
         let before = all.len() - concerned.len();
         for (index, step) in way.iter().enumerate() {
-            if let Err(reason) = self.make(step, self.is_forward)? {
+            if let Err(reason) = self.make(step)? {
                 let (made, rest) = way.split_at(index);
                 self.give_up(made, rest, reason, &mut concerned)?;
                 break;
@@ -136,7 +146,7 @@ impl<'c> Chain<'c> {
         let mut left: Vec<usize> = rest.iter().map(|step| step.entry).collect();
         if made.iter().any(|step| left.contains(&step.entry)) {
             for step in made.iter().rev() {
-                if self.make(step, !self.is_forward)?.is_err() {
+                if self.make(&step.back())?.is_err() {
                     break;
                 }
                 left.push(step.entry);
@@ -159,70 +169,48 @@ impl<'c> Chain<'c> {
         }
     }
 
-    /// Returns how many of the moves count as made.
+    /// Returns how many of the moves are made: after so many of them all entries would be where they are. A single entry is looked
+    /// for first where it is to leave: another name of its inode may be where it is to go. Where names are changed by linking, an
+    /// entry may have been killed under both: that move is made once more. Else the most moves count.
     ///
     /// # Errors
     /// Why the entries are left.
     fn made(&self) -> Result<usize, SkipReason> {
-        let (least, most) = match self.moves.as_slice() {
-            [step] => return self.single_made(step),
-            _ => self.chain_made()?.ok_or(SkipReason::Changed)?,
-        };
-        let is_found = self.is_forward && most > 0;
-        self.dir.found.set(self.dir.found.get() || is_found);
-        // Where names are changed by linking, an entry may have been killed under both: that move is made once more.
-        if self.executor.journal.state().is_linking == self.is_forward {
-            Ok(least)
-        } else {
-            Ok(most)
-        }
-    }
-
-    /// Looks first where the entry is to leave: another name of its inode may be where it is to go.
-    fn single_made(&self, step: &Move<'_>) -> Result<usize, SkipReason> {
-        let mut places = [(step.from, 0), (step.to, 1)];
-        if !self.is_forward {
-            places.reverse();
-        }
+        let is_fewest = self.moves.len() == 1 || self.executor.journal.state().is_linking;
         let mut reason = SkipReason::Gone;
-        for (index, (spot, made)) in places.into_iter().enumerate() {
-            match self.stat_at(spot)? {
-                Some(stat) if self.is_entry(step.change, &stat, spot) => {
-                    self.dir.see(&stat);
-                    self.dir.found.set(self.dir.found.get() || index > 0);
-                    return Ok(made);
-                }
-                Some(_other) => reason = SkipReason::Changed,
-                None => {}
+        let mut is_at = |change: &Change, spot: Spot<'_>| -> Result<bool, SkipReason> {
+            let Some(stat) = self.stat_at(spot)? else {
+                return Ok(false);
+            };
+            reason = SkipReason::Changed;
+            let is_entry = self.is_entry(change, &stat, spot);
+            if is_entry {
+                self.dir.see(&stat);
             }
-        }
-        Err(reason)
-    }
-
-    /// Returns after how many moves all entries are where they are: the fewest, and the most.
-    fn chain_made(&self) -> Result<Option<(usize, usize)>, SkipReason> {
-        let is_at = |change: &Change, spot: Spot<'_>| -> Result<bool, SkipReason> {
-            let stat = self.stat_at(spot)?;
-            let stat = stat.filter(|stat| self.is_entry(change, stat, spot));
-            stat.iter().for_each(|stat| self.dir.see(stat));
-            Ok(stat.is_some())
+            Ok(is_entry)
         };
-        let right = self.changes.iter();
-        let right = right.map(|change| is_at(change, Spot::Name(&change.name)));
-        let mut right = right.collect::<Result<Vec<bool>, _>>()?;
-        let mut wrong = right.iter().filter(|is_right| !**is_right).count();
-        let mut fits = (wrong == 0).then_some((0, 0));
-        for (index, step) in self.moves.iter().enumerate() {
-            let is_right = is_at(step.change, step.to)?;
-            if let Some(was_right) = right.get_mut(step.entry) {
-                wrong = wrong + usize::from(*was_right) - usize::from(is_right);
-                *was_right = is_right;
-            }
-            if wrong == 0 {
-                fits = Some((fits.map_or(index + 1, |(least, _)| least), index + 1));
+        let mut right = BTreeMap::new();
+        for step in &self.moves {
+            if let Entry::Vacant(is_right) = right.entry(step.entry) {
+                is_right.insert(is_at(step.change, step.from)?);
             }
         }
-        Ok(fits)
+        let mut wrong = right.values().filter(|is_right| !**is_right).count();
+        let mut made = (wrong == 0).then_some(0);
+        for (index, step) in self.moves.iter().enumerate() {
+            if is_fewest && made.is_some() {
+                break;
+            }
+            let is_right = is_at(step.change, step.to)?;
+            let was_right = right.insert(step.entry, is_right).unwrap_or(false);
+            wrong = wrong + usize::from(was_right) - usize::from(is_right);
+            if wrong == 0 {
+                made = Some(index + 1);
+            }
+        }
+        let made = made.ok_or(reason)?;
+        self.dir.found.set(self.dir.found.get() || made > 0);
+        Ok(made)
     }
 
     fn stat_at(&self, spot: Spot<'_>) -> Result<Option<Stat>, SkipReason> {
@@ -257,26 +245,17 @@ impl<'c> Chain<'c> {
         }
     }
 
-    /// Makes a move, or unmakes it, or reports that it would be.
+    /// Makes a move, or reports that it would be made.
     ///
     /// # Errors
     /// Those of the journal; why the entry is left.
-    fn make(
-        &self,
-        step: &Move<'_>,
-        is_forward: bool,
-    ) -> Result<Result<(), SkipReason>, JournalError> {
-        let (from, to) = if is_forward {
-            (step.from, step.to)
-        } else {
-            (step.to, step.from)
-        };
-        let movement = match (from, to) {
+    fn make(&self, step: &Move<'_>) -> Result<Result<(), SkipReason>, JournalError> {
+        let movement = match (step.from, step.to) {
             (Spot::Aside(_), Spot::Name(to)) => Movement::Back(to),
             (_, Spot::Name(to)) => Movement::To(to),
             (_, Spot::Aside(_)) => Movement::Aside,
         };
-        let (Some(from), Some(to)) = (self.place(from), self.place(to)) else {
+        let (Some(from), Some(to)) = (self.place(step.from), self.place(step.to)) else {
             return Ok(Err(SkipReason::Gone));
         };
         if self.executor.mode != Mode::Preview {

@@ -37,9 +37,10 @@ impl Executor<'_> {
 
     /// Returns the target that a link is to have.
     pub(super) fn wanted<'t>(&self, target: &'t Retarget) -> &'t Name<'static> {
-        match self.mode {
-            Mode::Forward | Mode::Live => &target.new,
-            Mode::Back | Mode::Preview => &target.old,
+        if self.mode.is_forward() {
+            &target.new
+        } else {
+            &target.old
         }
     }
 
