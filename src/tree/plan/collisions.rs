@@ -29,14 +29,16 @@ pub(super) fn resolve(
     if wanted.is_empty() {
         return;
     }
+    // The entry that has or gets a name, by the one of before.
     let taken = listing.iter().filter(|entry| wanted.contains(entry.name));
-    let taken: HashMap<&[u8], Kind> = taken.map(|entry| (entry.name, entry.kind)).collect();
+    let taken = taken.filter_map(|entry| Some((BackingName::parse(entry.name).ok()?, entry.kind)));
+    let mut holders: HashMap<BackingName, (BackingName, Kind)> = taken
+        .map(|(name, kind)| (name.clone(), (name, kind)))
+        .collect();
     let listed = LazyCell::new(|| {
         let names = listing.iter().map(|entry| entry.name);
         names.collect::<HashSet<_>>()
     });
-    // The entry that gets a name, by the one of before.
-    let mut given: HashMap<BackingName, (BackingName, Kind)> = HashMap::with_capacity(lines.len());
     let mut losers: Vec<(usize, (BackingName, Kind))> = Vec::new();
     for is_conforming in [false, true] {
         for (index, line) in lines.iter().enumerate() {
@@ -46,12 +48,8 @@ pub(super) fn resolve(
             if options.policy().conforms(line.old.as_bytes()) != is_conforming {
                 continue;
             }
-            if let Some(kind) = taken.get(new.as_bytes()) {
-                losers.push((index, (new.clone(), *kind)));
-                continue;
-            }
-            match given.entry(new.clone()) {
-                Entry::Occupied(first) => losers.push((index, first.get().clone())),
+            match holders.entry(new.clone()) {
+                Entry::Occupied(holder) => losers.push((index, holder.get().clone())),
                 Entry::Vacant(free) => {
                     free.insert((line.old.clone(), line.kind));
                 }
@@ -71,7 +69,7 @@ pub(super) fn resolve(
             OnCollision::Suffix => {
                 let number = numbers.entry(wanted.clone()).or_insert(2);
                 let is_free = |name: &BackingName| {
-                    !listed.contains(name.as_bytes()) && !given.contains_key(name)
+                    !listed.contains(name.as_bytes()) && !holders.contains_key(name)
                 };
                 line.new = numbered(options, &wanted, line.kind, number, is_free);
             }
@@ -83,7 +81,7 @@ pub(super) fn resolve(
         }
         if let Some(new) = &line.new {
             line.warning.get_or_insert(Warning::Numbered);
-            given.insert(new.clone(), (line.old.clone(), line.kind));
+            holders.insert(new.clone(), (line.old.clone(), line.kind));
         } else if line.same_as.is_none() {
             line.reason = Reason::Taken;
             let wanted = Candidate {
