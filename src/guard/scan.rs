@@ -12,11 +12,11 @@ use super::judge::Judge;
 use super::maker::Maker;
 use super::offender::{Newcomers, Offender};
 use super::scan_requests::ALL;
-use crate::backing::{Dir, FileHandle, Kind};
+use crate::backing::{Dir, FileHandle};
 use crate::fs::audit::Operation;
 use crate::names::{BackingName, Quoted};
 use crate::tree::plan::EntryList;
-use crate::tree::tree_walk::{self, Mounts, Visitor, walk};
+use crate::tree::tree_walk::{self, Listed, Mounts, Visitor, walk};
 
 /// Longest rest that a scan needs.
 const LONGEST_REST: Duration = Duration::from_secs(30);
@@ -87,28 +87,17 @@ struct Finder<'g> {
 }
 
 impl Visitor for Finder<'_> {
-    /// The names of a directory that may offend.
-    type State = EntryList;
+    type State = ();
 
-    fn start(&self) -> Self::State {
-        EntryList::default()
-    }
+    fn start(&self) {}
 
-    fn enter(&self, names: &mut Self::State, _: &Arc<tree_walk::Place>) {
-        names.clear();
-    }
-
-    fn entry(&self, names: &mut Self::State, name: &[u8], kind: Kind, _: u64) {
-        if !self.judge.is_clean(name) {
-            names.push(name, kind, 0);
-        }
-    }
-
-    fn leave(&self, names: &mut Self::State, _: &Arc<tree_walk::Place>, fd: &OwnedFd) {
+    fn visit(&self, (): &mut (), listed: &Listed<'_>) {
+        let names = listed.entries.iter().map(|entry| entry.name);
+        let names: Vec<&[u8]> = names.filter(|name| !self.judge.is_clean(name)).collect();
         if names.is_empty() {
             return;
         }
-        let handle = FileHandle::of(fd).ok().flatten();
+        let handle = FileHandle::of(listed.fd).ok().flatten();
         let Some(directory) = handle.and_then(|handle| self.guarded.directories.find(&handle))
         else {
             return;
@@ -116,12 +105,11 @@ impl Visitor for Finder<'_> {
         let alike = self.judge.unique();
         let key = |name: &[u8]| alike.map(|alike| alike.key(name));
         let mut shared: HashMap<_, usize> = HashMap::new();
-        for entry in names.iter() {
-            *shared.entry(key(entry.name)).or_default() += 1;
+        for name in &names {
+            *shared.entry(key(name)).or_default() += 1;
         }
         let mut newcomers = Newcomers::new();
-        let left = names.iter().take_while(|_| !self.is_over());
-        for name in left.map(|entry| entry.name) {
+        for name in names.into_iter().take_while(|_| !self.is_over()) {
             if self.judge.conforms(name) && shared.get(&key(name)) == Some(&1) {
                 continue;
             }
@@ -129,7 +117,7 @@ impl Visitor for Finder<'_> {
                 continue;
             };
             // Making, linking and renaming all set the ctime.
-            let stat = Dir::new(fd).stat_child(&name).ok();
+            let stat = Dir::new(listed.fd).stat_child(&name).ok();
             let Some(stat) = stat.filter(|stat| stat.ctime.secs >= self.since) else {
                 continue;
             };
@@ -142,10 +130,11 @@ impl Visitor for Finder<'_> {
                 None => {}
             }
         }
-        self.guarded.compare(&newcomers, names, &Dir::new(fd));
+        self.guarded
+            .compare(&newcomers, listed.entries, &Dir::new(listed.fd));
     }
 
-    fn failed(&self, _: &mut Self::State, place: &Arc<tree_walk::Place>, error: io::Error) {
+    fn failed(&self, (): &mut (), place: &Arc<tree_walk::Place>, error: io::Error) {
         match error.raw_os_error() {
             // It was removed meanwhile, or moved.
             Some(libc::ENOENT | libc::ESTALE | libc::ENOTDIR) => {

@@ -8,6 +8,7 @@ pub mod apply;
 pub mod change;
 pub mod charset_survey;
 mod content_eq;
+pub mod entry_list;
 mod failpoints;
 #[cfg(test)]
 mod kills;

@@ -1,6 +1,6 @@
 //! Walking trees in parallel, by descriptor: nobody can lead a walk elsewhere by swapping a directory for a link (law T5).
 //!
-//! Memory grows with the depth of a tree and the width of its directories of directories, not with its files. No attribute is
+//! Memory grows with the largest directory, the depth of the tree and the width of its directories of directories. No attribute is
 //! asked for where the directory tells what an entry is (`d_type`), but for directories, which may lie on another mount.
 
 use std::io;
@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use parking_lot::{Condvar, Mutex};
 
+use super::entry_list::EntryList;
 use crate::backing::{Dir, Entries, Kind, Stat, file};
 use crate::names::BackingName;
 use crate::records::join_path;
@@ -61,6 +62,19 @@ impl Place {
     }
 }
 
+/// A directory that was read.
+#[derive(Debug)]
+pub struct Listed<'l> {
+    /// The names that lead to it.
+    pub place: &'l Arc<Place>,
+    /// The directory.
+    pub fd: &'l OwnedFd,
+    /// Its entries, as far as they can be read.
+    pub entries: &'l EntryList,
+    /// Was it read to its end? Otherwise [`Visitor::failed`] was told why.
+    pub is_whole: bool,
+}
+
 /// A visitor of all that a walk meets. Each thread has a state of its own.
 pub trait Visitor: Sync {
     /// The data that a thread has gathered.
@@ -69,19 +83,13 @@ pub trait Visitor: Sync {
     /// The state that a thread starts with.
     fn start(&self) -> Self::State;
 
-    /// A directory is being read; its names follow, and nothing else in between.
-    fn enter(&self, state: &mut Self::State, place: &Arc<Place>);
+    /// A directory was read.
+    fn visit(&self, state: &mut Self::State, directory: &Listed<'_>);
 
-    /// An entry in it, with its inode number as the directory tells it.
-    fn entry(&self, state: &mut Self::State, name: &[u8], kind: Kind, inode: u64);
-
-    /// Is the directory of that name in it to be walked?
-    fn descends(&self, _state: &mut Self::State, _place: &Place, _name: &BackingName) -> bool {
+    /// Is the directory of that name in the one that was visited last to be walked?
+    fn descends(&self, _state: &Self::State, _place: &Place, _name: &BackingName) -> bool {
         true
     }
-
-    /// The directory was read to its end, or as far as it can be.
-    fn leave(&self, _state: &mut Self::State, _place: &Arc<Place>, _directory: &OwnedFd) {}
 
     /// A directory could not be read, or not to its end.
     fn failed(&self, _state: &mut Self::State, _place: &Arc<Place>, _error: io::Error) {}
@@ -196,7 +204,7 @@ fn walk_holding<V: Visitor>(
 impl<V: Visitor> Walk<'_, V> {
     fn work(&self) -> V::State {
         let mut state = self.visitor.start();
-        let mut children = Vec::new();
+        let (mut entries, mut children) = (EntryList::default(), Vec::new());
         let mut buffer: Box<[u8]> = vec![0; BUFFER].into();
         let mut queue = self.queue.lock();
         loop {
@@ -206,7 +214,8 @@ impl<V: Visitor> Walk<'_, V> {
             if let Some(pending) = queue.pending.pop() {
                 queue.busy += 1;
                 drop(queue);
-                self.read(&mut state, pending, &mut children, &mut buffer);
+                let list = (&mut entries, &mut buffer);
+                self.read(&mut state, pending, &mut children, list);
                 queue = self.queue.lock();
                 queue.busy -= 1;
                 // In the order of the directory.
@@ -228,7 +237,7 @@ impl<V: Visitor> Walk<'_, V> {
         state: &mut V::State,
         pending: Pending,
         children: &mut Vec<Pending>,
-        buffer: &mut Box<[u8]>,
+        (entries, buffer): (&mut EntryList, &mut Box<[u8]>),
     ) {
         let Pending { place, above } = pending;
         let opened = self.open(&place, above.as_deref());
@@ -238,15 +247,34 @@ impl<V: Visitor> Walk<'_, V> {
             Ok(None) => return self.visitor.left_out(state, &place),
             Err(error) => return self.visitor.failed(state, &place, error),
         };
-        self.visitor.enter(state, &place);
-        let mut entries = Entries::with_buffer(fd, std::mem::take(buffer));
-        let listed = self.list(state, &place, &mut entries, children);
+        let mut stream = Entries::with_buffer(fd, std::mem::take(buffer));
+        let listed = entries.fill(&mut stream);
         let fd;
-        (fd, *buffer) = entries.into_parts();
+        (fd, *buffer) = stream.into_parts();
+        let directory = Listed {
+            place: &place,
+            fd: &fd,
+            entries,
+            is_whole: listed.is_ok(),
+        };
         if let Err(error) = listed {
             self.visitor.failed(state, &place, error);
         }
-        self.visitor.leave(state, &place, &fd);
+        self.visitor.visit(state, &directory);
+        for entry in entries.iter().filter(|entry| entry.kind == Kind::Dir) {
+            if let Ok(name) = BackingName::parse(entry.name)
+                && self.visitor.descends(state, &place, &name)
+            {
+                children.push(Pending {
+                    place: Arc::new(Place {
+                        above: Some((Arc::clone(&place), name)),
+                        root: place.root,
+                        depth: place.depth + 1,
+                    }),
+                    above: None,
+                });
+            }
+        }
         if children.is_empty() || Arc::strong_count(&self.held) > self.most_held {
             return;
         }
@@ -254,58 +282,6 @@ impl<V: Visitor> Walk<'_, V> {
         let held = Arc::new(Held { fd, _count });
         for child in children {
             child.above = Some(Arc::clone(&held));
-        }
-    }
-
-    fn list(
-        &self,
-        state: &mut V::State,
-        place: &Arc<Place>,
-        entries: &mut Entries,
-        children: &mut Vec<Pending>,
-    ) -> io::Result<()> {
-        // On a filesystem that does not tell what its entries are, all of the directory: each has to be looked at.
-        let mut unknown = Vec::new();
-        while let Some(entry) = entries.next()? {
-            if entry.is_dot() {
-                continue;
-            }
-            if entry.kind == Kind::Unknown {
-                unknown.push((entry.name.to_vec(), entry.ino));
-            } else {
-                self.meet(state, place, (entry.name, entry.kind, entry.ino), children);
-            }
-        }
-        for (name, inode) in unknown {
-            let stat = BackingName::parse(&name)
-                .ok()
-                .and_then(|name| Dir::new(&*entries).stat_child(&name).ok());
-            let kind = stat.map_or(Kind::Unknown, |stat| stat.kind());
-            self.meet(state, place, (&name, kind, inode), children);
-        }
-        Ok(())
-    }
-
-    fn meet(
-        &self,
-        state: &mut V::State,
-        place: &Arc<Place>,
-        (name, kind, inode): (&[u8], Kind, u64),
-        children: &mut Vec<Pending>,
-    ) {
-        self.visitor.entry(state, name, kind, inode);
-        if kind == Kind::Dir
-            && let Ok(name) = BackingName::parse(name)
-            && self.visitor.descends(state, place, &name)
-        {
-            children.push(Pending {
-                place: Arc::new(Place {
-                    above: Some((Arc::clone(place), name)),
-                    root: place.root,
-                    depth: place.depth + 1,
-                }),
-                above: None,
-            });
         }
     }
 

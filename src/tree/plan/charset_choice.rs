@@ -1,9 +1,9 @@
 //! The charset that the names of a directory are likely written in, by themselves and by those of the whole tree.
 
-use super::entry_list::EntryList;
 use super::plan_options::PlanOptions;
 use crate::codec::guess::{Guesser, Mixture, TextGuess};
 use crate::names::CharsetSource;
+use crate::tree::entry_list::EntryList;
 
 /// Most names of a directory that are weighed: more tell hardly more, and a tree has many directories.
 const WEIGHED: usize = 64;

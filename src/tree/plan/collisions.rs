@@ -4,11 +4,11 @@ use std::cell::LazyCell;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
-use super::entry_list::EntryList;
 use super::plan_options::{OnCollision, PlanOptions};
 use crate::backing::Kind;
 use crate::names::BackingName;
 use crate::records::{Candidate, PlanLine, Reason, Warning};
+use crate::tree::entry_list::EntryList;
 
 /// Tells whether two regular files of a directory, by their names, have the same content.
 pub type Same<'s> = dyn Fn(&BackingName, &BackingName) -> bool + 's;

@@ -6,7 +6,6 @@
 mod charset_choice;
 mod collisions;
 mod directory_plan;
-mod entry_list;
 mod filter;
 mod name_change;
 pub mod plan_directory;
@@ -17,11 +16,11 @@ pub mod planner;
 mod readable_plan;
 mod symlink_targets;
 
+pub use super::entry_list::{EntryList, ListedEntry};
 pub use crate::names::CharsetSource;
 pub use charset_choice::TreeGuess;
 pub use collisions::Same;
 pub use directory_plan::DirectoryPlan;
-pub use entry_list::{EntryList, ListedEntry};
 pub use filter::Filter;
 pub use plan_options::{OnCollision, PlanOptions};
 pub use planned_links::PlannedLinks;

@@ -4,7 +4,6 @@ use std::os::fd::OwnedFd;
 
 use super::charset_choice::{CharsetChoice, TreeGuess};
 use super::collisions::{self, Same};
-use super::entry_list::{EntryList, ListedEntry};
 use super::filter::Scope;
 use super::name_change::{candidates, may_change, name_change};
 use super::plan_options::PlanOptions;
@@ -13,6 +12,7 @@ use crate::codec::guess::may_deceive;
 use crate::names::{BackingName, CharsetSource};
 use crate::records::{PlanLine, Reason, Warning};
 use crate::tree::content_eq::have_same_content;
+use crate::tree::entry_list::{EntryList, ListedEntry};
 
 /// Returns a line for each entry that changes, or with which something is amiss, in the order of the bytes of their names.
 ///

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use super::charset_choice::TreeGuess;
 use super::directory_plan::DirectoryPlan;
-use super::entry_list::EntryList;
 use super::filter::{Filter, Scope};
 use super::plan_directory::plan_open;
 use super::plan_options::PlanOptions;
@@ -15,7 +14,7 @@ use crate::backing::{Dir, Kind, Stat};
 use crate::codec::guess::Guesser;
 use crate::names::BackingName;
 use crate::records::{PlanLine, Reason, TreePath};
-use crate::tree::tree_walk::{Mounts, Place, Visitor, walk};
+use crate::tree::tree_walk::{Listed, Mounts, Place, Visitor, walk};
 
 /// A sink of plans. Called by several threads at a time.
 pub trait PlanSink: Sync {
@@ -92,17 +91,14 @@ impl<'n> Visitor for Names<'n> {
         (Guesser::new(), self.filter.scope(&[]))
     }
 
-    fn enter(&self, (_, scope): &mut Self::State, place: &Arc<Place>) {
-        *scope = self.filter.scope(&place.names());
+    fn visit(&self, (names, scope): &mut Self::State, directory: &Listed<'_>) {
+        *scope = self.filter.scope(&directory.place.names());
+        let all = directory.entries.iter().map(|entry| entry.name);
+        all.filter(|name| !name.is_ascii() && scope.includes(name))
+            .for_each(|name| names.add(name));
     }
 
-    fn entry(&self, (names, scope): &mut Self::State, name: &[u8], _: Kind, _: u64) {
-        if !name.is_ascii() && scope.includes(name) {
-            names.add(name);
-        }
-    }
-
-    fn descends(&self, (_, scope): &mut Self::State, _: &Place, name: &BackingName) -> bool {
+    fn descends(&self, (_, scope): &Self::State, _: &Place, name: &BackingName) -> bool {
         scope.enters(name.as_bytes())
     }
 
@@ -116,64 +112,36 @@ struct PlanVisitor<'p> {
     sink: &'p dyn PlanSink,
 }
 
-/// The directory that a thread reads.
-struct Reading<'p> {
-    listing: EntryList,
-    links: Vec<BackingName>,
-    scope: Scope<'p>,
-    is_broken: bool,
-}
-
 impl<'p> Visitor for PlanVisitor<'p> {
-    type State = Reading<'p>;
+    /// The scope of the directory that was visited last.
+    type State = Scope<'p>;
 
     fn start(&self) -> Self::State {
-        Reading {
-            listing: EntryList::default(),
-            links: Vec::new(),
-            scope: self.links.filter.scope(&[]),
-            is_broken: false,
-        }
+        self.links.filter.scope(&[])
     }
 
-    fn enter(&self, here: &mut Self::State, place: &Arc<Place>) {
-        here.listing.clear();
-        here.links.clear();
-        here.scope = self.links.filter.scope(&place.names());
-        here.is_broken = false;
-    }
-
-    fn entry(&self, here: &mut Self::State, name: &[u8], kind: Kind, inode: u64) {
-        here.listing.push(name, kind, inode);
-        if kind == Kind::Symlink
-            && here.scope.includes(name)
-            && let Ok(name) = BackingName::parse(name)
-        {
-            here.links.push(name);
-        }
-    }
-
-    fn descends(&self, here: &mut Self::State, _: &Place, name: &BackingName) -> bool {
-        here.scope.enters(name.as_bytes())
-    }
-
-    fn leave(&self, here: &mut Self::State, place: &Arc<Place>, fd: &OwnedFd) {
+    fn visit(&self, scope: &mut Self::State, directory: &Listed<'_>) {
+        let names = directory.place.names();
+        *scope = self.links.filter.scope(&names);
         // With names missing, a new one might be taken unseen.
-        if here.is_broken || self.sink.is_over() {
+        if !directory.is_whole || self.sink.is_over() {
             return;
         }
-        match self.planned(here, place, fd) {
+        match self.planned(scope, &names, directory) {
             Ok(planned) => self.sink.take(&planned),
-            Err(error) => self.sink.failed(place, &error),
+            Err(error) => self.sink.failed(directory.place, &error),
         }
     }
 
-    fn failed(&self, here: &mut Self::State, place: &Arc<Place>, error: io::Error) {
-        here.is_broken = true;
+    fn descends(&self, scope: &Self::State, _: &Place, name: &BackingName) -> bool {
+        scope.enters(name.as_bytes())
+    }
+
+    fn failed(&self, _: &mut Self::State, place: &Arc<Place>, error: io::Error) {
         self.sink.failed(place, &error);
     }
 
-    fn left_out(&self, _here: &mut Self::State, place: &Arc<Place>) {
+    fn left_out(&self, _: &mut Self::State, place: &Arc<Place>) {
         self.sink.left_out(place);
     }
 
@@ -183,30 +151,32 @@ impl<'p> Visitor for PlanVisitor<'p> {
 }
 
 impl PlanVisitor<'_> {
+    /// Plans the directory to which these names lead.
     fn planned(
         &self,
-        here: &Reading<'_>,
-        place: &Place,
-        fd: &OwnedFd,
+        scope: &Scope<'_>,
+        names: &[BackingName],
+        &Listed { fd, entries, .. }: &Listed<'_>,
     ) -> io::Result<DirectoryPlan> {
-        let directory = place.names();
-        let options = self.links.options_at(&directory);
-        let mut lines = plan_open(&options, self.links.tree, &here.listing, &here.scope, fd);
-        if !lines.is_empty() || !here.links.is_empty() {
+        let options = self.links.options_at(names);
+        let mut lines = plan_open(&options, self.links.tree, entries, scope, fd);
+        let links = entries.iter().filter(|entry| entry.kind == Kind::Symlink);
+        let links = links.filter(|entry| scope.includes(entry.name));
+        let links: Vec<BackingName> = links
+            .filter_map(|entry| BackingName::parse(entry.name).ok())
+            .collect();
+        if !lines.is_empty() || !links.is_empty() {
             let stat = Stat::of(fd)?;
             look_at(&mut lines, fd, &stat);
-            if !here.links.is_empty() {
-                let links = &self.links;
-                links.retarget(&directory, fd, &here.links, &mut lines)?;
-            }
-            let directory = TreePath::from(directory);
+            self.links.retarget(names, fd, &links, &mut lines)?;
+            let directory = TreePath::from(names);
             for line in &mut lines {
                 line.directory.clone_from(&directory);
                 line.directory_inode = stat.ino;
             }
         }
         Ok(DirectoryPlan {
-            entries: here.listing.len(),
+            entries: entries.len(),
             lines,
         })
     }

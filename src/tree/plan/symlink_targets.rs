@@ -11,7 +11,6 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::charset_choice::{CharsetChoice, TreeGuess};
-use super::entry_list::EntryList;
 use super::filter::Filter;
 use super::name_change::{may_change, name_change};
 use super::plan_directory::plan_open;
@@ -20,6 +19,7 @@ use crate::backing::{Dir, Kind, Stat, file};
 use crate::names::BackingName;
 use crate::records::{Name, PlanLine, Reason};
 use crate::tree::change::LONGEST_TARGET;
+use crate::tree::entry_list::EntryList;
 
 /// Most symbolic links that the kernel follows on one way.
 const MOST_LINKS: usize = 40;

@@ -9,6 +9,7 @@ use super::paths::joined;
 use super::scanner::Scan;
 use crate::codec::guess::Guesser;
 use crate::records::{Counts, Directory, Finding, Found, Sampled, ScanEntry, ScanLine, Tally};
+use crate::tree::entry_list::EntryList;
 
 impl Scan<'_> {
     /// Judges the names of a directory and adds them to the tally. `path` returns its path from the root, and is
@@ -16,22 +17,23 @@ impl Scan<'_> {
     pub(super) fn evaluate(
         &self,
         tally: &mut Tally,
-        listing: &NameList,
+        entries: &EntryList,
         root: usize,
         path: impl Fn() -> Vec<u8>,
     ) {
+        let listing = NameList::new(&self.rules, entries);
         let path_once = OnceCell::new();
         let path = || path_once.get_or_init(&path);
         let mut counts = Counts {
-            entries: u64::try_from(listing.len()).unwrap_or(u64::MAX),
+            entries: u64::try_from(entries.len()).unwrap_or(u64::MAX),
             ..Counts::default()
         };
         let mut guesser: Option<Box<Guesser>> = None;
         let mut found = Vec::new();
         let collisions = listing.collisions();
-        let special = listing.special().iter().chain(collisions.keys());
+        let special = listing.special.iter().chain(collisions.keys());
         for index in BTreeSet::from_iter(special) {
-            let name = listing.name(*index);
+            let name = entries.name(*index);
             found.clear();
             self.rules
                 .judge(name, &mut found, &mut guesser, &mut counts);
@@ -57,7 +59,7 @@ impl Scan<'_> {
                 directory: self.path(root, path()).into(),
                 name: name.to_vec().into(),
                 found: found.clone(),
-                like: collision.map(|collision| listing.name(collision.with).to_vec().into()),
+                like: collision.map(|collision| entries.name(collision.with).to_vec().into()),
             };
             for found in &found {
                 tally.add_kind(found, hash, sample);

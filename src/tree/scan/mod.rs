@@ -23,7 +23,7 @@ mod tree_charsets;
 pub use name_rules::Rules;
 pub use paths::joined;
 pub use scan_progress::Reached;
-pub use scanner::{Scan, Sink, State};
+pub use scanner::{Scan, Sink};
 pub use shard::Shard;
 pub use tree_charsets::TreeCharsets;
 

@@ -1,26 +1,20 @@
-//! The names of one directory, while it is read, and which of them collide.
+//! The names of one directory, and which of them collide.
 
 use std::collections::BTreeMap;
 
 use super::ascii_names;
 use super::name_rules::Rules;
 use crate::policy::Alike;
+use crate::tree::entry_list::{EntryList, ListedEntry};
 
 /// The names of one directory.
-#[derive(Debug, Default)]
-pub(super) struct NameList {
-    bytes: Vec<u8>,
-    entries: Vec<Entry>,
-    /// Indices of those that are to be looked at.
-    special: Vec<usize>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Entry {
-    /// The end of its bytes.
-    end: usize,
-    /// Equal for names that differ in case or form alone, and for others hardly ever.
-    key: u64,
+#[derive(Debug)]
+pub(super) struct NameList<'l> {
+    pub(super) entries: &'l EntryList,
+    /// The keys of all, equal for names that differ in case or form alone, and for others hardly ever.
+    keys: Vec<u64>,
+    /// Indices of those that are not plain, in order.
+    pub(super) special: Vec<usize>,
 }
 
 /// A collision of a name.
@@ -34,43 +28,26 @@ pub(super) struct Collision {
     pub(super) in_form: bool,
 }
 
-impl NameList {
-    pub(super) fn clear(&mut self) {
-        self.bytes.clear();
-        self.entries.clear();
-        self.special.clear();
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.entries.len()
-    }
-
-    pub(super) fn push(&mut self, rules: &Rules, name: &[u8]) {
-        let key = rules.plain_key(name).unwrap_or_else(|| {
-            self.special.push(self.entries.len());
-            ascii_names::key(&Alike::Casefold.key(name))
-        });
-        self.bytes.extend_from_slice(name);
-        let end = self.bytes.len();
-        self.entries.push(Entry { end, key });
-    }
-
-    /// The name of that index; empty where there is none.
-    pub(super) fn name(&self, index: usize) -> &[u8] {
-        let end = |index: usize| self.entries.get(index).map(|entry| entry.end);
-        let start = index.checked_sub(1).and_then(end).unwrap_or_default();
-        let end = end(index).unwrap_or_default();
-        self.bytes.get(start..end).unwrap_or_default()
-    }
-
-    /// The names that are not plain, in order.
-    pub(super) fn special(&self) -> &[usize] {
-        &self.special
+impl<'l> NameList<'l> {
+    pub(super) fn new(rules: &Rules, entries: &'l EntryList) -> Self {
+        let mut special = Vec::new();
+        let key = |(index, entry): (usize, ListedEntry<'_>)| {
+            rules.plain_key(entry.name).unwrap_or_else(|| {
+                special.push(index);
+                ascii_names::key(&Alike::Casefold.key(entry.name))
+            })
+        };
+        let keys = entries.iter().enumerate().map(key).collect();
+        Self {
+            entries,
+            keys,
+            special,
+        }
     }
 
     /// Returns every name that collides with another, by its index. A name that is there twice does not collide with itself.
     pub(super) fn collisions(&self) -> BTreeMap<usize, Collision> {
-        let mut keys: Vec<u64> = self.entries.iter().map(|entry| entry.key).collect();
+        let mut keys = self.keys.clone();
         keys.sort_unstable();
         let pairs = keys.array_windows();
         let shared = pairs.filter_map(|[one, next]| (one == next).then_some(*one));
@@ -81,9 +58,9 @@ impl NameList {
             return found;
         }
         let mut groups: BTreeMap<Vec<u8>, BTreeMap<&[u8], usize>> = BTreeMap::new();
-        for (index, entry) in self.entries.iter().enumerate() {
-            if shared.binary_search(&entry.key).is_ok() {
-                let name = self.name(index);
+        for (index, key) in self.keys.iter().enumerate() {
+            if shared.binary_search(key).is_ok() {
+                let name = self.entries.name(index);
                 let group = groups.entry(Alike::Casefold.key(name)).or_default();
                 group.entry(name).or_insert(index);
             }

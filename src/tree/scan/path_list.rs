@@ -2,10 +2,10 @@
 
 use std::io::BufRead;
 
-use super::name_list::NameList;
-use super::scanner::{Scan, State};
+use super::scanner::Scan;
 use crate::policy::is_component;
-use crate::records::Tally;
+use crate::records::{Kind, Tally};
+use crate::tree::entry_list::EntryList;
 
 /// A directory that further names may come of.
 #[derive(Debug)]
@@ -13,14 +13,14 @@ struct Open {
     path: Vec<u8>,
     /// Is it in the part that is looked at?
     is_ours: bool,
-    listing: NameList,
+    entries: EntryList,
 }
 
 /// A list of paths that is being read.
 #[derive(Debug)]
 struct PathList<'s, 'o> {
     scan: &'s Scan<'o>,
-    state: State,
+    tally: Tally,
     /// Each lies below the one before it.
     open: Vec<Open>,
 }
@@ -36,14 +36,14 @@ impl Scan<'_> {
     pub fn read_list(&self, list: impl BufRead, name: &[u8]) -> Tally {
         let mut paths = PathList {
             scan: self,
-            state: self.state(),
+            tally: Tally::new(self.kept),
             open: Vec::new(),
         };
         for path in list.split(0).take_while(|_| !self.reached.is_over()) {
             match path {
                 Ok(path) => paths.add(&path),
                 Err(error) => {
-                    self.add_unread(&mut paths.state.tally, name.to_vec(), 0, &error);
+                    self.add_unread(&mut paths.tally, name.to_vec(), 0, &error);
                     break;
                 }
             }
@@ -51,7 +51,7 @@ impl Scan<'_> {
         while let Some(open) = paths.open.pop() {
             paths.close(&open);
         }
-        paths.state.tally
+        paths.tally
     }
 }
 
@@ -72,7 +72,7 @@ impl PathList<'_, '_> {
         }
         self.enter(directory);
         if let Some(open) = self.open.last_mut().filter(|open| open.is_ours) {
-            open.listing.push(&self.scan.rules, name);
+            open.entries.push(name, Kind::Unknown, 0);
         }
     }
 
@@ -85,16 +85,16 @@ impl PathList<'_, '_> {
             self.open.push(Open {
                 path: directory.to_vec(),
                 is_ours: self.scan.shard.has_path(0, directory),
-                listing: NameList::default(),
+                entries: EntryList::default(),
             });
         }
     }
 
     fn close(&mut self, open: &Open) {
         if open.is_ours {
-            let tally = &mut self.state.tally;
+            let tally = &mut self.tally;
             self.scan
-                .evaluate(tally, &open.listing, 0, || open.path.clone());
+                .evaluate(tally, &open.entries, 0, || open.path.clone());
         }
     }
 }

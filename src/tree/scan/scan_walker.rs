@@ -4,11 +4,10 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use super::scanner::{Scan, State};
-use crate::backing::Kind;
+use super::scanner::Scan;
 use crate::names::BackingName;
 use crate::records::{Failure, Tally};
-use crate::tree::tree_walk::{Mounts, Place, Visitor, walk};
+use crate::tree::tree_walk::{Listed, Mounts, Place, Visitor, walk};
 
 impl Scan<'_> {
     /// Walks the trees below `roots`, on so many threads.
@@ -17,32 +16,28 @@ impl Scan<'_> {
     /// A root can't be looked at.
     pub fn walk(&self, roots: &[OwnedFd], crossing: Mounts, threads: usize) -> io::Result<Tally> {
         let mut all = Tally::new(self.kept);
-        for state in walk(roots, crossing, threads, self)? {
-            all.merge(state.tally);
+        for tally in walk(roots, crossing, threads, self)? {
+            all.merge(tally);
         }
         Ok(all)
     }
 }
 
 impl Visitor for Scan<'_> {
-    type State = State;
+    type State = Tally;
 
-    fn start(&self) -> State {
-        self.state()
+    fn start(&self) -> Tally {
+        Tally::new(self.kept)
     }
 
-    fn enter(&self, state: &mut State, place: &Arc<Place>) {
-        state.names.clear();
-        state.is_ours = has(self, place);
-    }
-
-    fn entry(&self, state: &mut State, name: &[u8], _: Kind, _: u64) {
-        if state.is_ours {
-            state.names.push(&self.rules, name);
+    fn visit(&self, tally: &mut Tally, directory: &Listed<'_>) {
+        let place = directory.place;
+        if has(self, place) {
+            self.evaluate(tally, directory.entries, place.root(), || place.path());
         }
     }
 
-    fn descends(&self, _: &mut State, place: &Place, name: &BackingName) -> bool {
+    fn descends(&self, _: &Tally, place: &Place, name: &BackingName) -> bool {
         // Those further down are where the directory at the depth is.
         let is_shared_out = self.shard.of > 1 && place.depth() + 1 == self.shard.depth;
         !is_shared_out || {
@@ -51,30 +46,23 @@ impl Visitor for Scan<'_> {
         }
     }
 
-    fn leave(&self, state: &mut State, place: &Arc<Place>, _: &OwnedFd) {
-        if state.is_ours {
-            let State { tally, names, .. } = state;
-            self.evaluate(tally, names, place.root(), || place.path());
-        }
-    }
-
-    fn failed(&self, state: &mut State, place: &Arc<Place>, error: io::Error) {
+    fn failed(&self, tally: &mut Tally, place: &Arc<Place>, error: io::Error) {
         let is_gone = matches!(
             error.raw_os_error(),
             Some(libc::ENOENT | libc::ENOTDIR | libc::ELOOP)
         );
         if is_gone && place.depth() > 0 {
-            state.tally.vanished += u64::from(has(self, place));
+            tally.vanished += u64::from(has(self, place));
         } else {
             let path = self.path(place.root(), &place.path());
-            self.add_unread(&mut state.tally, path, place.depth(), &error);
+            self.add_unread(tally, path, place.depth(), &error);
         }
     }
 
-    fn left_out(&self, state: &mut State, place: &Arc<Place>) {
+    fn left_out(&self, tally: &mut Tally, place: &Arc<Place>) {
         if has(self, place) {
             let path = self.path(place.root(), &place.path()).into();
-            state.tally.add_left_out(Failure { path, errno: 0 });
+            tally.add_left_out(Failure { path, errno: 0 });
         }
     }
 

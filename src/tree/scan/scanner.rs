@@ -3,7 +3,6 @@
 use std::fmt::Debug;
 use std::io;
 
-use super::name_list::NameList;
 use super::name_rules::Rules;
 use super::paths::joined;
 use super::scan_progress::Reached;
@@ -35,25 +34,7 @@ pub trait Sink: Debug + Sync {
     fn take(&self, line: &ScanLine<'_>) -> bool;
 }
 
-/// All that a thread has gathered.
-#[derive(Debug)]
-pub struct State {
-    pub(super) tally: Tally,
-    pub(super) names: NameList,
-    /// Is the directory that is being read in the part that is looked at?
-    pub(super) is_ours: bool,
-}
-
 impl Scan<'_> {
-    /// Returns a state without anything gathered.
-    pub(super) fn state(&self) -> State {
-        State {
-            tally: Tally::new(self.kept),
-            names: NameList::default(),
-            is_ours: false,
-        }
-    }
-
     /// Returns the path of a directory, root and all.
     #[must_use]
     pub fn path(&self, root: usize, path: &[u8]) -> Vec<u8> {

@@ -9,7 +9,6 @@ use super::*;
 /// Everything that a walk met: paths of directories that were read to the end, names in them, and what failed.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Met {
-    here: Vec<u8>,
     names: BTreeSet<(Vec<u8>, Vec<u8>)>,
     directories: BTreeSet<Vec<u8>>,
     failed: BTreeSet<(Vec<u8>, i32)>,
@@ -24,17 +23,13 @@ impl Visitor for Collector {
         Met::default()
     }
 
-    fn enter(&self, met: &mut Met, place: &Arc<Place>) {
-        met.here = place.path();
+    fn visit(&self, met: &mut Met, directory: &Listed<'_>) {
+        let (place, here) = (directory.place, directory.place.path());
         assert_eq!(place.names().len(), place.depth());
-    }
-
-    fn entry(&self, met: &mut Met, name: &[u8], _: Kind, _: u64) {
-        assert!(met.names.insert((met.here.clone(), name.to_vec())));
-    }
-
-    fn leave(&self, met: &mut Met, place: &Arc<Place>, _: &OwnedFd) {
-        assert!(met.directories.insert(place.path()));
+        for entry in directory.entries.iter() {
+            assert!(met.names.insert((here.clone(), entry.name.to_vec())));
+        }
+        assert!(directory.is_whole && met.directories.insert(here));
     }
 
     fn failed(&self, met: &mut Met, place: &Arc<Place>, error: io::Error) {
@@ -141,16 +136,12 @@ fn what_went_away_is_told() {
         fn start(&self) -> Self::State {
             Self::State::default()
         }
-        fn enter(&self, _: &mut Self::State, _: &Arc<Place>) {}
-        fn entry(&self, state: &mut Self::State, name: &[u8], _: Kind, _: u64) {
-            state.1 += 1;
-            match name {
-                b"gone" => std::fs::remove_dir(self.0.join("gone")).unwrap(),
-                b"swapped" => {
-                    std::fs::remove_dir(self.0.join("swapped")).unwrap();
-                    std::os::unix::fs::symlink("/", self.0.join("swapped")).unwrap();
-                }
-                _ => {}
+        fn visit(&self, state: &mut Self::State, directory: &Listed<'_>) {
+            state.1 += directory.entries.len();
+            if directory.place.depth() == 0 {
+                std::fs::remove_dir(self.0.join("gone")).unwrap();
+                std::fs::remove_dir(self.0.join("swapped")).unwrap();
+                std::os::unix::fs::symlink("/", self.0.join("swapped")).unwrap();
             }
         }
         fn failed(&self, state: &mut Self::State, _: &Arc<Place>, error: io::Error) {

@@ -3,7 +3,8 @@
 use std::io;
 use std::os::fd::AsFd;
 
-use crate::backing::{Entries, Kind};
+use crate::backing::{Dir, Entries, Kind};
+use crate::names::BackingName;
 
 /// An entry as the directory tells it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,7 +13,7 @@ pub struct ListedEntry<'a> {
     pub name: &'a [u8],
     /// Its inode number (`d_ino`).
     pub inode: u64,
-    /// The kind of the entry (`d_type`).
+    /// The kind of the entry (`d_type`, or of its inode where the directory does not tell it).
     pub kind: Kind,
 }
 
@@ -38,19 +39,34 @@ impl EntryList {
     /// Those of reading it.
     pub fn read(directory: impl AsFd) -> io::Result<Self> {
         let mut list = Self::default();
-        let mut entries = Entries::open_quietly(directory)?;
-        while let Some(entry) = entries.next()? {
-            if !entry.is_dot() {
-                list.push(entry.name, entry.kind, entry.ino);
-            }
-        }
+        list.fill(&mut Entries::open_quietly(directory)?)?;
         Ok(list)
     }
 
-    /// Forgets all entries, and keeps the memory for the next ones.
-    pub fn clear(&mut self) {
+    /// Forgets all entries, and reads those of a directory to its end, or as far as it can be read.
+    ///
+    /// # Errors
+    /// Those of getdents(2).
+    pub(super) fn fill(&mut self, entries: &mut Entries) -> io::Result<()> {
         self.names.clear();
         self.rows.clear();
+        while let Some(entry) = entries.next()? {
+            if !entry.is_dot() {
+                self.push(entry.name, entry.kind, entry.ino);
+            }
+        }
+        // Each has to be looked at on a filesystem that does not tell what its entries are.
+        let mut start = 0;
+        for row in &mut self.rows {
+            if row.kind == Kind::Unknown {
+                let name = self.names.get(start..row.end).unwrap_or_default();
+                let name = BackingName::parse(name).ok();
+                let stat = name.and_then(|name| Dir::new(&*entries).stat_child(&name).ok());
+                row.kind = stat.map_or(Kind::Unknown, |stat| stat.kind());
+            }
+            start = row.end;
+        }
+        Ok(())
     }
 
     /// Takes an entry in.
@@ -73,6 +89,14 @@ impl EntryList {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
+    }
+
+    /// Returns the name of the entry of that index; empty where there is none.
+    pub(super) fn name(&self, index: usize) -> &[u8] {
+        let end = |index: usize| self.rows.get(index).map(|row| row.end);
+        let start = index.checked_sub(1).and_then(end).unwrap_or_default();
+        let end = end(index).unwrap_or_default();
+        self.names.get(start..end).unwrap_or_default()
     }
 
     /// The entries, in the order in which they were taken in.
