@@ -71,11 +71,15 @@ impl Default for Mixture {
 }
 
 impl Mixture {
-    /// The mixture of a part of these names, such as one directory of a tree, before the names of that part are seen.
+    /// The mixture of so many of all names, such as those of one directory of a tree, before the names of that part are seen. A part
+    /// that has most of the names goes by itself, since they are all that was learnt from.
     #[must_use]
-    pub fn part(&self) -> Self {
+    pub fn part(&self, names: u64, all: u64) -> Self {
         let whole = self.whole();
         let mut part = Self::default();
+        if names.saturating_mul(2) >= all {
+            return part;
+        }
         let components = part.prior.iter_mut().zip(&self.prior).zip(&self.names);
         for ((prior, before), names) in components {
             *prior = UNLIKE * *prior + (1.0 - UNLIKE) * (PRIOR_NAMES * before + names) / whole;

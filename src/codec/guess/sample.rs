@@ -13,7 +13,8 @@ const WEIGHED: usize = 1024;
 pub struct Sample(BTreeMap<u64, Box<[u8]>>);
 
 impl Sample {
-    pub(super) fn add(&mut self, name: &[u8]) {
+    /// Adds a name.
+    pub fn add(&mut self, name: &[u8]) {
         let hash = hash(name);
         if self.has_room(hash) {
             self.keep(hash, clipped(name).into());
@@ -41,7 +42,8 @@ impl Sample {
         sample
     }
 
-    pub(super) fn names(&self) -> impl Iterator<Item = &[u8]> {
+    /// Returns the names, in an order that depends on nothing else.
+    pub fn names(&self) -> impl Iterator<Item = &[u8]> {
         self.0.values().map(AsRef::as_ref)
     }
 

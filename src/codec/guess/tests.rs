@@ -133,7 +133,7 @@ fn bytes_that_are_no_letters_anywhere_are_no_sure_guess() {
     ];
     let mut guesser = Guesser::new();
     names.iter().for_each(|name| guesser.add(name));
-    let mixture = Mixture::default().with(&guesser).part().with(&guesser);
+    let mixture = Mixture::default().with(&guesser).part(1, 3).with(&guesser);
     for name in &names[..2] {
         let texts = mixture.read(name);
         let sure = texts.iter().filter(|text| text.confidence >= CERTAIN);

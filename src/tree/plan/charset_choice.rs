@@ -1,7 +1,7 @@
 //! The charset that the names of a directory are likely written in, by themselves and by those of the whole tree.
 
 use super::plan_options::PlanOptions;
-use crate::codec::guess::{Guesser, Mixture, TextGuess};
+use crate::codec::guess::{Guesser, Mixture, Sample, TextGuess};
 use crate::names::CharsetSource;
 use crate::tree::entry_list::EntryList;
 
@@ -23,43 +23,39 @@ impl TreeGuess {
         Self {
             mixture: Mixture::default().with(names),
             ill_formed: names.ill_formed,
-            doubled: names.doubled().map_or(0.0, |doubled| doubled.confidence),
+            doubled: doubled(names),
         }
     }
 
-    /// The mixture of one directory, `ill_formed` of whose names are not UTF-8. One that has most of the tree's names goes by
-    /// itself, since they are all that the tree was learnt from.
+    /// The mixture of one directory, `ill_formed` of whose names are not UTF-8.
     fn directory(&self, names: &Guesser, ill_formed: u64) -> Mixture {
-        let before = match ill_formed.saturating_mul(2) >= self.ill_formed {
-            true => Mixture::default(),
-            false => self.mixture.part(),
-        };
-        before.with(names)
+        self.mixture.part(ill_formed, self.ill_formed).with(names)
     }
 }
 
-/// Some of the names of a directory that say something, which do not depend on their order.
-fn sampled(listing: &EntryList) -> Guesser {
-    let all = listing.iter().map(|entry| entry.name);
-    let (mut text, mut bytes): (Vec<&[u8]>, Vec<&[u8]>) = all
-        .filter(|name| !name.is_ascii())
-        .partition(|name| std::str::from_utf8(name).is_ok());
-    let mut names = Guesser::new();
-    for all in [&mut text, &mut bytes] {
-        if all.len() > WEIGHED {
-            all.select_nth_unstable_by_key(WEIGHED, |name| (hash(name), *name));
-            all.truncate(WEIGHED);
+/// Returns the confidence that names were encoded again.
+fn doubled(names: &Guesser) -> f64 {
+    names.doubled().map_or(0.0, |doubled| doubled.confidence)
+}
+
+/// Returns some of the names of a directory that say something, which do not depend on their order, and how many are not UTF-8.
+fn sampled(listing: &EntryList) -> (Guesser, u64) {
+    let (mut text, mut bytes, mut ill_formed) = (Sample::default(), Sample::default(), 0);
+    let names = listing.iter().map(|entry| entry.name);
+    for name in names.filter(|name| !name.is_ascii()) {
+        if std::str::from_utf8(name).is_ok() {
+            text.add(name);
+        } else {
+            bytes.add(name);
+            ill_formed += 1;
         }
-        all.iter().for_each(|name| names.add(name));
     }
-    names
-}
-
-/// Returns the FNV-1a hash, which is the same for a name wherever it is met.
-fn hash(name: &[u8]) -> u64 {
-    name.iter().fold(0xCBF2_9CE4_8422_2325, |sum, &octet| {
-        (sum ^ u64::from(octet)).wrapping_mul(0x0100_0000_01B3)
-    })
+    let mut names = Guesser::new();
+    for sample in [text, bytes] {
+        let sample = sample.names().take(WEIGHED);
+        sample.for_each(|name| names.add(name));
+    }
+    (names, ill_formed)
 }
 
 /// The charsets of one directory.
@@ -76,15 +72,11 @@ impl CharsetChoice {
     pub(super) fn of(options: &PlanOptions, tree: &TreeGuess, listing: &EntryList) -> Self {
         let mut choice = Self::default();
         if options.needs_guesses() {
-            let names = sampled(listing);
+            let (names, ill_formed) = sampled(listing);
             if options.fix_double {
-                choice.doubled = names.doubled().map_or(0.0, |doubled| doubled.confidence);
-                choice.doubled = choice.doubled.max(tree.doubled);
+                choice.doubled = doubled(&names).max(tree.doubled);
             }
             if options.from == CharsetSource::Auto {
-                let is_ill_formed = |name: &[u8]| std::str::from_utf8(name).is_err();
-                let ill_formed = listing.iter().filter(|entry| is_ill_formed(entry.name));
-                let ill_formed = u64::try_from(ill_formed.count()).unwrap_or(u64::MAX);
                 choice.mixture = Some(tree.directory(&names, ill_formed));
             }
         }

@@ -52,11 +52,7 @@ impl TreeCharsets {
             let Some(names) = directory.guesser.as_deref().filter(|_| count > 0) else {
                 continue;
             };
-            // One that has most of the names goes by itself, since they are all that was learnt from.
-            let before = match count.saturating_mul(2) >= ill_formed {
-                true => Mixture::default(),
-                false => mixture.part(),
-            };
+            let before = mixture.part(count, ill_formed);
             let mut shares = cover(before.with_texts(names, READ_OF_DIRECTORY).1);
             let sure: usize = shares.iter().map(|(_, names)| names.len()).sum();
             let read = usize::try_from(count)
