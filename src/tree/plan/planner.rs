@@ -4,6 +4,8 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
+use parking_lot::Mutex;
+
 use super::charset_choice::TreeGuess;
 use super::directory_plan::DirectoryPlan;
 use super::filter::{Filter, Scope};
@@ -68,7 +70,12 @@ impl Planner<'_> {
     /// The root can't be looked at.
     pub fn plan(&self, sink: &dyn PlanSink) -> io::Result<()> {
         let tree = self.guess(sink)?;
-        let links = Links::new(self.root, self.options, self.filter, &tree)?;
+        let links = Links {
+            planner: self,
+            top: Stat::of(self.root)?,
+            tree: &tree,
+            known: Mutex::default(),
+        };
         self.walk(&PlanVisitor { links, sink }).map(drop)
     }
 
@@ -117,12 +124,12 @@ impl<'p> Visitor for PlanVisitor<'p> {
     type State = Scope<'p>;
 
     fn start(&self) -> Self::State {
-        self.links.filter.scope(&[])
+        self.links.planner.filter.scope(&[])
     }
 
     fn visit(&self, scope: &mut Self::State, directory: &Listed<'_>) {
         let names = directory.place.names();
-        *scope = self.links.filter.scope(&names);
+        *scope = self.links.planner.filter.scope(&names);
         // With names missing, a new one might be taken unseen.
         if !directory.is_whole || self.sink.is_over() {
             return;

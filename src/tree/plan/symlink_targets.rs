@@ -11,10 +11,10 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::charset_choice::{CharsetChoice, TreeGuess};
-use super::filter::Filter;
 use super::name_change::{may_change, name_change};
 use super::plan_directory::plan_open;
 use super::plan_options::PlanOptions;
+use super::planner::Planner;
 use crate::backing::{Dir, Kind, Stat, file};
 use crate::names::BackingName;
 use crate::records::{Name, PlanLine, Reason};
@@ -41,13 +41,12 @@ type Inside = Vec<BackingName>;
 /// The tree whose links get new targets.
 #[derive(Debug)]
 pub(super) struct Links<'l> {
+    pub(super) planner: &'l Planner<'l>,
     /// Inode, device and mount of the root.
-    top: Stat,
-    options: &'l PlanOptions,
-    pub(super) filter: &'l Filter,
+    pub(super) top: Stat,
     pub(super) tree: &'l TreeGuess,
     /// Directories that many links lead to, planned once.
-    known: Mutex<VecDeque<(Identity, Arc<Renames>)>>,
+    pub(super) known: Mutex<VecDeque<(Identity, Arc<Renames>)>>,
 }
 
 /// A directory on the way.
@@ -72,21 +71,6 @@ struct Way<'w> {
 }
 
 impl<'l> Links<'l> {
-    pub(super) fn new(
-        root: &OwnedFd,
-        options: &'l PlanOptions,
-        filter: &'l Filter,
-        tree: &'l TreeGuess,
-    ) -> io::Result<Self> {
-        Ok(Self {
-            top: Stat::of(root)?,
-            options,
-            filter,
-            tree,
-            known: Mutex::default(),
-        })
-    }
-
     /// Gives the links of a directory, of which `lines` says what else becomes of its entries, their new targets.
     pub(super) fn retarget(
         &self,
@@ -106,7 +90,7 @@ impl<'l> Links<'l> {
             };
             if !target
                 .split(|&byte| byte == b'/')
-                .any(|part| may_change(self.options, part))
+                .any(|part| may_change(self.planner.options, part))
             {
                 continue;
             }
@@ -169,7 +153,9 @@ impl<'l> Links<'l> {
 
     /// Returns the options for the names in the directory that these names lead to.
     pub(super) fn options_at(&self, names: &[BackingName]) -> Cow<'l, PlanOptions> {
-        self.options.for_directory(self.filter.path(names))
+        self.planner
+            .options
+            .for_directory(self.planner.filter.path(names))
     }
 
     /// The new names in a directory, which is planned if it was not yet.
@@ -181,7 +167,7 @@ impl<'l> Links<'l> {
             return Ok(Arc::clone(renames));
         }
         let listing = EntryList::read(fd)?;
-        let scope = self.filter.scope(inside);
+        let scope = self.planner.filter.scope(inside);
         let options = self.options_at(inside);
         let lines = plan_open(&options, self.tree, &listing, &scope, fd);
         let renames = Arc::new(renames(&lines));
@@ -212,7 +198,7 @@ impl Way<'_> {
     fn along(&mut self, target: &[u8]) -> io::Result<Option<Vec<u8>>> {
         let start = self.stack.clone();
         (self.followed, self.steps, self.is_set_aside) = (0, 0, false);
-        let options = self.links.options;
+        let options = self.links.planner.options;
         let parts = target.split(|&byte| byte == b'/');
         let mut parts: Vec<Vec<u8>> = parts.map(<[u8]>::to_vec).collect();
         let last = parts.iter().rposition(|part| may_change(options, part));
@@ -305,25 +291,21 @@ impl Way<'_> {
 
     /// Goes to the directory above.
     fn up(&mut self) -> io::Result<()> {
-        let Some(left) = self.stack.pop() else {
-            return Ok(());
-        };
-        if !self.stack.is_empty() {
-            return Ok(());
+        let left = self.stack.pop();
+        if let Some(At {
+            fd: Some(fd),
+            inside,
+        }) = left
+            && self.stack.is_empty()
+        {
+            let fd = Dir::new(&*fd).parent()?;
+            let inside = match inside.as_deref() {
+                Some([above @ .., _]) => Some(above.to_vec()),
+                _ => self.links.root(&Stat::of(&fd)?),
+            };
+            let fd = Some(Arc::new(fd));
+            self.stack.push(At { fd, inside });
         }
-        let Some(fd) = left.fd else {
-            return Ok(());
-        };
-        let fd = Dir::new(&*fd).parent()?;
-        let inside = match left.inside {
-            Some(mut names) if !names.is_empty() => {
-                names.pop();
-                Some(names)
-            }
-            _ => self.links.root(&Stat::of(&fd)?),
-        };
-        let fd = Some(Arc::new(fd));
-        self.stack.push(At { fd, inside });
         Ok(())
     }
 

@@ -81,10 +81,7 @@ impl Draft {
             return Err(JournalError::Busy);
         }
         let draft = TempPath::try_from_path(draft).map_err(&io)?;
-        let file_size = file.metadata().map_err(&io)?.len();
-        if file_size > 0 {
-            failpoints::change(|| file.set_len(0)).map_err(&io)?;
-        }
+        failpoints::change(|| file.set_len(0)).map_err(&io)?;
         let header = JournalHeader {
             version: VERSION,
             id: random().map_err(&io)?,
