@@ -175,7 +175,8 @@ impl PlanVisitor<'_> {
         if !lines.is_empty() || !links.is_empty() {
             let stat = Stat::of(fd)?;
             look_at(&mut lines, fd, &stat);
-            self.links.retarget(names, fd, &links, &mut lines)?;
+            self.links
+                .retarget(names, (fd, &stat), &links, &mut lines)?;
             let directory = TreePath::from(names);
             for line in &mut lines {
                 line.directory.clone_from(&directory);

@@ -67,7 +67,7 @@ struct Way<'w> {
     /// Does the way lead over a file that is set aside?
     is_set_aside: bool,
     /// The directory that the link lies in is planned already.
-    here: (Identity, Arc<Renames>),
+    here: &'w (Identity, Arc<Renames>),
 }
 
 impl<'l> Links<'l> {
@@ -75,11 +75,18 @@ impl<'l> Links<'l> {
     pub(super) fn retarget(
         &self,
         directory: &[BackingName],
-        fd: &OwnedFd,
+        (fd, stat): (&OwnedFd, &Stat),
         links: &[BackingName],
         lines: &mut Vec<PlanLine>,
     ) -> io::Result<()> {
-        let mut start = None;
+        if links.is_empty() {
+            return Ok(());
+        }
+        let start = At {
+            fd: Some(Arc::new(fd.try_clone()?)),
+            inside: Some(directory.to_vec()),
+        };
+        let here = (identity(stat), Arc::new(renames(lines)));
         for name in links {
             // It may be gone by now.
             let Ok(link) = Dir::new(fd).child(name) else {
@@ -94,9 +101,13 @@ impl<'l> Links<'l> {
             {
                 continue;
             }
-            let way = match &mut start {
-                Some(way) => way,
-                empty => empty.insert(self.start(directory, fd, lines)?),
+            let mut way = Way {
+                links: self,
+                stack: vec![start.clone()],
+                followed: 0,
+                steps: 0,
+                is_set_aside: false,
+                here: &here,
             };
             let new_target = way.along(&target)?;
             if new_target.is_none() && !way.is_set_aside {
@@ -123,26 +134,6 @@ impl<'l> Links<'l> {
             }
         }
         Ok(())
-    }
-
-    /// Returns the way of the links of a directory, at its start.
-    fn start(
-        &self,
-        directory: &[BackingName],
-        fd: &OwnedFd,
-        lines: &[PlanLine],
-    ) -> io::Result<Way<'_>> {
-        Ok(Way {
-            links: self,
-            stack: vec![At {
-                fd: Some(Arc::new(fd.try_clone()?)),
-                inside: Some(directory.to_vec()),
-            }],
-            followed: 0,
-            steps: 0,
-            is_set_aside: false,
-            here: (identity(&Stat::of(fd)?), Arc::new(renames(lines))),
-        })
     }
 
     /// Returns the names that lead to the root, if that directory is it.
@@ -193,11 +184,9 @@ fn identity(stat: &Stat) -> Identity {
 }
 
 impl Way<'_> {
-    /// The new target of a link in the directory that this stands in, as far as the way along it can be told; `None` if it stays as
-    /// it is.
+    /// Goes along the target of a link in the directory that this stands in, as far as the way can be told. Returns the new target;
+    /// `None` if it stays as it is.
     fn along(&mut self, target: &[u8]) -> io::Result<Option<Vec<u8>>> {
-        let start = self.stack.clone();
-        (self.followed, self.steps, self.is_set_aside) = (0, 0, false);
         let options = self.links.planner.options;
         let parts = target.split(|&byte| byte == b'/');
         let mut parts: Vec<Vec<u8>> = parts.map(<[u8]>::to_vec).collect();
@@ -217,7 +206,6 @@ impl Way<'_> {
                 break;
             }
         }
-        self.stack = start;
         let new = parts.join(&b'/');
         Ok((new != target).then_some(new))
     }
