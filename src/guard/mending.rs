@@ -26,7 +26,7 @@ use crate::records::{Kind, PlanLine, Reason, TreePath};
 use crate::tree::apply::{Movement, Observer, apply_live};
 use crate::tree::change::Change;
 use crate::tree::plan::plan_directory::plan;
-use crate::tree::plan::{EntryList, PlanOptions, TreeGuess};
+use crate::tree::plan::{EntryList, ListedEntry, PlanOptions, TreeGuess};
 use crate::tree::undo_journal::{Journal, JournalError, SkipReason, Skipped};
 
 /// Most entries of one user that are renamed at a time.
@@ -216,7 +216,7 @@ fn lines(dir: &Dir, options: &PlanOptions, entries: &EntryList) -> io::Result<Ve
     let tree = TreeGuess::default();
     let numbers = entries.iter().map(|entry| (entry.name, entry.inode));
     let numbers: HashMap<_, _> = numbers.collect();
-    let is_included = |name: &[u8]| numbers.contains_key(name);
+    let is_included = |entry: &ListedEntry<'_>| numbers.contains_key(entry.name);
     let plan = |listing: &_| plan(options, &tree, listing, &is_included, &|_, _| false);
     if options.needs_guesses() {
         let mut lines = plan(&EntryList::read(dir)?);

@@ -23,12 +23,11 @@ pub fn plan(
     options: &PlanOptions,
     tree: &TreeGuess,
     listing: &EntryList,
-    is_included: &dyn Fn(&[u8]) -> bool,
+    is_included: &dyn Fn(&ListedEntry<'_>) -> bool,
     same: &Same<'_>,
 ) -> Vec<PlanLine> {
     let mut lines = Vec::new();
-    let concerned =
-        |entry: &ListedEntry<'_>| may_change(options, entry.name) && is_included(entry.name);
+    let concerned = |entry: &ListedEntry<'_>| may_change(options, entry.name) && is_included(entry);
     let mut entries = listing.iter().filter(concerned).peekable();
     if entries.peek().is_none() {
         return lines;
@@ -73,25 +72,16 @@ pub(super) fn plan_open(
     scope: &Scope<'_>,
     fd: &OwnedFd,
 ) -> Vec<PlanLine> {
-    let own = own(listing, scope, fd);
-    let is_included = |name: &[u8]| !own.contains(&name) && scope.includes(name);
+    let identity = |name: BackingName| {
+        let stat = Dir::new(fd).stat_child(&name).ok()?;
+        Some((stat.dev, stat.ino))
+    };
+    let is_own = |entry: &ListedEntry<'_>| {
+        scope.own().is_some_and(|own| own.1 == entry.inode)
+            && BackingName::parse(entry.name).ok().and_then(identity) == scope.own()
+    };
+    let is_included = |entry: &ListedEntry<'_>| scope.includes(entry.name) && !is_own(entry);
     // A file that can't be read is not known to be the same.
     let same = |one: &_, other: &_| have_same_content(fd, one, other).unwrap_or(false);
     plan(options, tree, listing, &is_included, &same)
-}
-
-/// Returns the names that our file has there.
-fn own<'l>(listing: &'l EntryList, scope: &Scope<'_>, fd: &OwnedFd) -> Vec<&'l [u8]> {
-    let Some(own) = scope.own() else {
-        return Vec::new();
-    };
-    let is_own = |entry: &ListedEntry<'_>| {
-        entry.inode == own.1
-            && BackingName::parse(entry.name)
-                .ok()
-                .and_then(|name| Dir::new(fd).stat_child(&name).ok())
-                .is_some_and(|stat| (stat.dev, stat.ino) == own)
-    };
-    let owned = listing.iter().filter(is_own).map(|entry| entry.name);
-    owned.collect()
 }
