@@ -7,10 +7,11 @@ use std::os::fd::{AsFd, BorrowedFd};
 use super::aside_dir::AsideDir;
 use super::executor::{Executor, Mode, OpenDir};
 use super::observer::Movement;
-use crate::backing::{Dir, Kind, Stat};
+use super::retarget::target_of;
+use crate::backing::{Dir, Kind};
 use crate::names::BackingName;
 use crate::records::JournalEvent;
-use crate::tree::change::{Change, Destination, read_target};
+use crate::tree::change::{Change, Destination};
 use crate::tree::failpoints;
 use crate::tree::undo_journal::{JournalError, SkipReason, is_unable};
 
@@ -179,11 +180,15 @@ impl<'c> Chain<'c> {
         let is_fewest = self.moves.len() == 1 || self.executor.journal.state().is_linking;
         let mut reason = SkipReason::Gone;
         let mut is_at = |change: &Change, spot: Spot<'_>| -> Result<bool, SkipReason> {
-            let Some(stat) = self.stat_at(spot)? else {
+            let Some((dir, name)) = self.place(spot) else {
+                return Ok(false);
+            };
+            let Some(stat) = self.dir.stat(&dir, &name)? else {
                 return Ok(false);
             };
             reason = SkipReason::Changed;
-            let is_entry = self.is_entry(change, &stat, spot);
+            let is_entry =
+                change.id.is(&stat) || matches!(target_of(&dir, &name, change, &stat), Ok(Some(_)));
             if is_entry {
                 self.dir.see(&stat);
             }
@@ -211,26 +216,6 @@ impl<'c> Chain<'c> {
         let made = made.ok_or(reason)?;
         self.dir.found.set(self.dir.found.get() || made > 0);
         Ok(made)
-    }
-
-    fn stat_at(&self, spot: Spot<'_>) -> Result<Option<Stat>, SkipReason> {
-        match self.place(spot) {
-            Some((dir, name)) => self.dir.stat(&dir, &name),
-            None => Ok(None),
-        }
-    }
-
-    /// Is that the entry of a change? A link that got another target is another inode.
-    fn is_entry(&self, change: &Change, stat: &Stat, spot: Spot<'_>) -> bool {
-        if change.id.is(stat) {
-            return true;
-        }
-        let Some(target) = change.target.as_ref().filter(|_| stat.is_symlink()) else {
-            return false;
-        };
-        let place = self.place(spot);
-        let found = place.and_then(|(dir, name)| read_target(&dir, &name).ok());
-        found.is_some_and(|found| target.possible().contains(&found))
     }
 
     /// Returns the directory and the name of a spot.

@@ -5,11 +5,11 @@
 //! one.
 
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 
 use super::executor::{Executor, Mode, OpenDir};
 use super::observer::{Done, Movement};
-use crate::backing::{SetTime, Stat, file, xattr};
+use crate::backing::{Dir, SetTime, Stat, file, xattr};
 use crate::names::BackingName;
 use crate::records::Name;
 use crate::tree::change::{Change, Retarget, own_name, read_target};
@@ -73,8 +73,7 @@ impl Executor<'_> {
         let mut found = None;
         for name in change.names() {
             if let Some(stat) = dir.stat(&dir.dir, name)?
-                && stat.is_symlink()
-                && let Some(target) = dir.target_of(name, change, targets, &stat)?
+                && let Some(target) = target_of(&dir.dir, name, change, &stat)?
             {
                 found = Some((name, stat, target));
                 break;
@@ -125,21 +124,24 @@ impl Executor<'_> {
     }
 }
 
-impl OpenDir<'_> {
-    /// Returns the target of a link; `None` if it is another link than that of the change.
-    fn target_of(
-        &self,
-        name: &BackingName,
-        change: &Change,
-        targets: &Retarget,
-        stat: &Stat,
-    ) -> Result<Option<Name<'static>>, SkipReason> {
-        let target = read_target(&self.dir, name)?;
-        let is_ours =
-            target == targets.old || !change.id.is(stat) && targets.possible().contains(&target);
-        Ok(is_ours.then_some(target))
-    }
+/// Returns the target of the link of a change, which may be made anew; `None` if that entry is another one.
+pub(super) fn target_of(
+    dir: &Dir<impl AsFd>,
+    name: &BackingName,
+    change: &Change,
+    stat: &Stat,
+) -> Result<Option<Name<'static>>, SkipReason> {
+    let targets = change.target.as_ref();
+    let Some(targets) = targets.filter(|_| stat.is_symlink()) else {
+        return Ok(None);
+    };
+    let target = read_target(dir, name)?;
+    let is_ours =
+        target == targets.old || !change.id.is(stat) && targets.possible().contains(&target);
+    Ok(is_ours.then_some(target))
+}
 
+impl OpenDir<'_> {
     /// Makes a link beside one that is like it but for its target.
     fn copy(
         &self,
