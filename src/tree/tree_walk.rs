@@ -25,23 +25,13 @@ const BUFFER: usize = 128 * 1024;
 pub struct Place {
     /// The directory above, and the name in it; `None` for a root.
     above: Option<(Arc<Place>, BackingName)>,
-    root: usize,
-    depth: usize,
+    /// The index of the root that it lies below, or is.
+    pub root: usize,
+    /// The number of names that lead to it from there.
+    pub depth: usize,
 }
 
 impl Place {
-    /// Which of the roots it lies below, or is.
-    #[must_use]
-    pub fn root(&self) -> usize {
-        self.root
-    }
-
-    /// Returns the number of names that lead to it from there.
-    #[must_use]
-    pub fn depth(&self) -> usize {
-        self.depth
-    }
-
     /// The names that lead to it from its root, without a `/` in front or behind; empty for the root itself.
     #[must_use]
     pub fn path(&self) -> Vec<u8> {

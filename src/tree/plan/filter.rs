@@ -24,7 +24,7 @@ pub struct Filter {
 /// A directory, and the entries of it that are in question.
 #[derive(Debug, Clone)]
 pub(super) struct Scope<'f> {
-    filter: &'f Filter,
+    pub(super) filter: &'f Filter,
     /// The path from the root, with a `/` in front and behind.
     path: Vec<u8>,
     /// Is it the root, of which only the entries given by name are in question?
@@ -63,11 +63,6 @@ impl Filter {
 }
 
 impl Scope<'_> {
-    /// The file that is never in question.
-    pub(super) fn own(&self) -> Option<(u64, u64)> {
-        self.filter.own
-    }
-
     fn path_of(&self, name: &[u8]) -> Vec<u8> {
         match self.is_above {
             true => self.path.clone(),

@@ -77,8 +77,8 @@ pub(super) fn plan_open(
         Some((stat.dev, stat.ino))
     };
     let is_own = |entry: &ListedEntry<'_>| {
-        scope.own().is_some_and(|own| own.1 == entry.inode)
-            && BackingName::parse(entry.name).ok().and_then(identity) == scope.own()
+        scope.filter.own.is_some_and(|own| own.1 == entry.inode)
+            && BackingName::parse(entry.name).ok().and_then(identity) == scope.filter.own
     };
     let is_included = |entry: &ListedEntry<'_>| scope.includes(entry.name) && !is_own(entry);
     // A file that can't be read is not known to be the same.

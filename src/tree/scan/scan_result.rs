@@ -49,7 +49,8 @@ impl Counts {
 }
 
 impl Failures {
-    fn add(&mut self, failure: Failure, most: usize) {
+    /// Adds a failure, if it is one of the first so many.
+    pub(super) fn add(&mut self, failure: Failure, most: usize) {
         add(&mut self.count, 1);
         keep(&mut self.first, [&failure], most);
     }
@@ -143,11 +144,6 @@ impl Tally {
         } else {
             self.unread.add(failure, self.kept.failures);
         }
-    }
-
-    /// Adds a directory on another mount.
-    pub(super) fn add_left_out(&mut self, failure: Failure) {
-        self.left_out.add(failure, self.kept.failures);
     }
 }
 

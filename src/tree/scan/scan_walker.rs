@@ -33,16 +33,16 @@ impl Visitor for Scan<'_> {
     fn visit(&self, tally: &mut Tally, directory: &Listed<'_>) {
         let place = directory.place;
         if has(self, place) {
-            self.evaluate(tally, directory.entries, place.root(), || place.path());
+            self.evaluate(tally, directory.entries, place.root, || place.path());
         }
     }
 
     fn descends(&self, _: &Tally, place: &Place, name: &BackingName) -> bool {
         // Those further down are where the directory at the depth is.
-        let is_shared_out = self.shard.of > 1 && place.depth() + 1 == self.shard.depth;
+        let is_shared_out = self.shard.of > 1 && place.depth + 1 == self.shard.depth;
         !is_shared_out || {
             let names = [place.names().as_slice(), std::slice::from_ref(name)].concat();
-            self.shard.has(place.root(), &names)
+            self.shard.has(place.root, &names)
         }
     }
 
@@ -51,18 +51,19 @@ impl Visitor for Scan<'_> {
             error.raw_os_error(),
             Some(libc::ENOENT | libc::ENOTDIR | libc::ELOOP)
         );
-        if is_gone && place.depth() > 0 {
+        if is_gone && place.depth > 0 {
             tally.vanished += u64::from(has(self, place));
         } else {
-            let path = self.path(place.root(), &place.path());
-            self.add_unread(tally, path, place.depth(), &error);
+            let path = self.path(place.root, &place.path());
+            self.add_unread(tally, path, place.depth, &error);
         }
     }
 
     fn left_out(&self, tally: &mut Tally, place: &Arc<Place>) {
         if has(self, place) {
-            let path = self.path(place.root(), &place.path()).into();
-            tally.add_left_out(Failure { path, errno: 0 });
+            let path = self.path(place.root, &place.path()).into();
+            let failure = Failure { path, errno: 0 };
+            tally.left_out.add(failure, self.kept.failures);
         }
     }
 
@@ -72,5 +73,5 @@ impl Visitor for Scan<'_> {
 }
 
 fn has(scan: &Scan<'_>, place: &Place) -> bool {
-    scan.shard.of == 1 || scan.shard.has(place.root(), &place.names())
+    scan.shard.of == 1 || scan.shard.has(place.root, &place.names())
 }

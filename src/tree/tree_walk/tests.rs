@@ -25,7 +25,7 @@ impl Visitor for Collector {
 
     fn visit(&self, met: &mut Met, directory: &Listed<'_>) {
         let (place, here) = (directory.place, directory.place.path());
-        assert_eq!(place.names().len(), place.depth());
+        assert_eq!(place.names().len(), place.depth);
         for entry in directory.entries.iter() {
             assert!(met.names.insert((here.clone(), entry.name.to_vec())));
         }
@@ -138,7 +138,7 @@ fn what_went_away_is_told() {
         }
         fn visit(&self, state: &mut Self::State, directory: &Listed<'_>) {
             state.1 += directory.entries.len();
-            if directory.place.depth() == 0 {
+            if directory.place.depth == 0 {
                 std::fs::remove_dir(self.0.join("gone")).unwrap();
                 std::fs::remove_dir(self.0.join("swapped")).unwrap();
                 std::os::unix::fs::symlink("/", self.0.join("swapped")).unwrap();
