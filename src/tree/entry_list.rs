@@ -101,15 +101,11 @@ impl EntryList {
 
     /// The entries, in the order in which they were taken in.
     pub fn iter(&self) -> impl Iterator<Item = ListedEntry<'_>> {
-        let mut start = 0;
-        self.rows.iter().map(move |row| {
-            let name = self.names.get(start..row.end).unwrap_or_default();
-            start = row.end;
-            ListedEntry {
-                name,
-                inode: row.inode,
-                kind: row.kind,
-            }
+        let rows = self.rows.iter().enumerate();
+        rows.map(|(index, row)| ListedEntry {
+            name: self.name(index),
+            inode: row.inode,
+            kind: row.kind,
         })
     }
 }

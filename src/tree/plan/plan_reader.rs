@@ -48,9 +48,8 @@ pub struct Reader<R> {
     readable: ReadablePlan,
     /// The directories of this tree whose lines came to an end.
     ended: HashSet<TreePath>,
-    has_header: bool,
-    /// Need new names not be UTF-8?
-    is_to_charset: bool,
+    /// Need new names of this tree not be UTF-8? `None` before the first tree.
+    is_to_charset: Option<bool>,
     has_ended: bool,
 }
 
@@ -64,8 +63,7 @@ impl<R: BufRead> Reader<R> {
             next: None,
             readable: ReadablePlan::default(),
             ended: HashSet::new(),
-            has_header: false,
-            is_to_charset: false,
+            is_to_charset: None,
             has_ended: false,
         }
     }
@@ -199,20 +197,17 @@ impl<R: BufRead> Reader<R> {
         match &mut record {
             PlanRecord::Header(header) => {
                 known(header.version)?;
-                self.has_header = true;
-                // Then new names need not be UTF-8.
-                self.is_to_charset = header.options.split(' ').any(|word| word == "--to");
+                self.is_to_charset = Some(header.options.split(' ').any(|word| word == "--to"));
                 let root = header.root.as_bytes();
                 if !root.starts_with(b"/") || root.contains(&0) {
                     return Err("\"root\" is not an absolute path".into());
                 }
             }
-            PlanRecord::Line(_) if !self.has_header => {
-                return Err("no header of a plan stands before it".into());
-            }
             PlanRecord::Line(line) => {
                 line.number = self.line;
-                check_line(line, self.is_to_charset)?;
+                let is_to_charset = self.is_to_charset;
+                let is_to_charset = is_to_charset.ok_or("no header of a plan stands before it")?;
+                check_line(line, is_to_charset)?;
             }
             PlanRecord::End(end) => known(end.version)?,
         }

@@ -2,7 +2,7 @@
 //! From where a target leads out of the tree, it is left alone.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -46,7 +46,7 @@ pub(super) struct Links<'l> {
     pub(super) top: Stat,
     pub(super) tree: &'l TreeGuess,
     /// Directories that many links lead to, planned once.
-    pub(super) known: Mutex<VecDeque<(Identity, Arc<Renames>)>>,
+    pub(super) known: Mutex<HashMap<Identity, Arc<Renames>>>,
 }
 
 /// A directory on the way.
@@ -153,8 +153,7 @@ impl<'l> Links<'l> {
     fn renames(&self, fd: &OwnedFd, inside: &[BackingName]) -> io::Result<Arc<Renames>> {
         let stat = Stat::of(fd)?;
         let wanted = identity(&stat);
-        let known = |(one, _): &&(Identity, _)| *one == wanted;
-        if let Some((_, renames)) = self.known.lock().iter().find(known) {
+        if let Some(renames) = self.known.lock().get(&wanted) {
             return Ok(Arc::clone(renames));
         }
         let listing = EntryList::read(fd)?;
@@ -163,10 +162,10 @@ impl<'l> Links<'l> {
         let lines = plan_open(&options, self.tree, &listing, &scope, fd);
         let renames = Arc::new(renames(&lines));
         let mut known = self.known.lock();
-        known.push_back((wanted, Arc::clone(&renames)));
-        if known.len() > MOST_KNOWN {
-            known.pop_front();
+        if known.len() >= MOST_KNOWN {
+            known.clear();
         }
+        known.insert(wanted, Arc::clone(&renames));
         Ok(renames)
     }
 }

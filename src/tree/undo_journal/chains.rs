@@ -1,6 +1,7 @@
 //! The order of the changes of a directory, so that each name is free before it is taken.
 
 use std::collections::{HashMap, HashSet};
+use std::iter::repeat;
 
 use crate::names::BackingName;
 use crate::tree::change::{Change, own_name};
@@ -25,15 +26,15 @@ pub(super) fn arrange(
         successor.copied()
     };
     let successors: HashSet<usize> = changes.iter().filter_map(successor).collect();
-    let (others, firsts): (Vec<usize>, Vec<usize>) =
-        (0..changes.len()).partition(|index| successors.contains(index));
+    let all = 0..changes.len();
+    let firsts = all.clone().filter(|index| !successors.contains(index));
     let (mut arranged, mut stuck) = (Vec::with_capacity(changes.len()), Vec::new());
     let mut waiting: Vec<Option<Change>> = changes.into_iter().map(Some).collect();
     let mut meantimes = (1_u32..)
         .map(|number| own_name(&format!(".utf8fs-meantime-{number}")))
         .filter(|name| !exists(name) && !by_new.contains_key(name));
-    let rings = others.into_iter().map(|start| (start, true));
-    for (start, is_ring) in firsts.into_iter().map(|start| (start, false)).chain(rings) {
+    // What is left behind them are rings.
+    for (start, is_ring) in firsts.zip(repeat(false)).chain(all.zip(repeat(true))) {
         let first = waiting.get(start).and_then(Option::as_ref);
         let is_taken = first.and_then(Change::new_name).is_some_and(&exists);
         let chain = if is_taken && !is_ring {
