@@ -49,107 +49,91 @@ pub struct Planner<'s> {
 }
 
 impl Planner<'_> {
-    /// Returns what the names of all the tree are likely written in, without a look at the tree where nobody needs it. What
-    /// can't be read is left out.
-    fn guess(&self, sink: &dyn PlanSink) -> io::Result<TreeGuess> {
-        if !self.options.needs_guesses() {
-            return Ok(TreeGuess::default());
-        }
-        let filter = self.filter;
-        let states = self.walk(&Names { filter, sink })?;
-        let mut names = Guesser::new();
-        for (part, _) in states {
-            names.merge(part);
-        }
-        Ok(TreeGuess::of(&names))
-    }
-
     /// Plans every directory.
     ///
     /// # Errors
     /// The root can't be looked at.
     pub fn plan(&self, sink: &dyn PlanSink) -> io::Result<()> {
-        let tree = self.guess(sink)?;
+        let mut names = Guesser::new();
+        if self.options.needs_guesses() {
+            for (part, _) in self.walk(sink, None)? {
+                names.merge(part);
+            }
+        }
+        let tree = TreeGuess::of(&names);
         let links = Links {
             planner: self,
             top: Stat::of(self.root)?,
             tree: &tree,
             known: Mutex::default(),
         };
-        self.walk(&PlanVisitor { links, sink }).map(drop)
+        self.walk(sink, Some(links)).map(drop)
     }
 
-    fn walk<V: Visitor>(&self, visitor: &V) -> io::Result<Vec<V::State>> {
+    /// Walks the tree. What can't be read is reported in the second walk.
+    fn walk<'p>(
+        &'p self,
+        sink: &'p dyn PlanSink,
+        links: Option<Links<'p>>,
+    ) -> io::Result<Vec<(Guesser, Scope<'p>)>> {
+        let visitor = TreeVisitor {
+            planner: self,
+            sink,
+            links,
+        };
         let roots = std::slice::from_ref(self.root);
-        walk(roots, Mounts::Stay, self.threads, visitor)
+        walk(roots, Mounts::Stay, self.threads, &visitor)
     }
 }
 
-/// Gathers names for guesses.
-struct Names<'n> {
-    filter: &'n Filter,
-    sink: &'n dyn PlanSink,
+/// The visitor of both walks: the first gathers names for guesses, the second plans.
+struct TreeVisitor<'p> {
+    planner: &'p Planner<'p>,
+    sink: &'p dyn PlanSink,
+    /// The links of the tree in the second walk.
+    links: Option<Links<'p>>,
 }
 
-impl<'n> Visitor for Names<'n> {
-    type State = (Guesser, Scope<'n>);
+impl<'p> Visitor for TreeVisitor<'p> {
+    /// Names for guesses, and the scope of the directory that was visited last.
+    type State = (Guesser, Scope<'p>);
 
     fn start(&self) -> Self::State {
-        (Guesser::new(), self.filter.scope(&[]))
+        (Guesser::new(), self.planner.filter.scope(&[]))
     }
 
-    fn visit(&self, (names, scope): &mut Self::State, directory: &Listed<'_>) {
-        *scope = self.filter.scope(&directory.place.names());
-        let all = directory.entries.iter().map(|entry| entry.name);
-        all.filter(|name| !name.is_ascii() && scope.includes(name))
-            .for_each(|name| names.add(name));
+    fn visit(&self, (guesser, scope): &mut Self::State, directory: &Listed<'_>) {
+        let names = directory.place.names();
+        *scope = self.planner.filter.scope(&names);
+        let Some(links) = &self.links else {
+            let entries = directory.entries.iter().map(|entry| entry.name);
+            let entries = entries.filter(|name| !name.is_ascii() && scope.includes(name));
+            return entries.for_each(|name| guesser.add(name));
+        };
+        // With names missing, a new one might be taken unseen.
+        if !directory.is_whole || self.sink.is_over() {
+            return;
+        }
+        match planned(links, scope, &names, directory) {
+            Ok(planned) => self.sink.take(&planned),
+            Err(error) => self.sink.failed(directory.place, &error),
+        }
     }
 
     fn descends(&self, (_, scope): &Self::State, _: &Place, name: &BackingName) -> bool {
         scope.enters(name.as_bytes())
     }
 
-    fn is_over(&self) -> bool {
-        self.sink.is_over()
-    }
-}
-
-struct PlanVisitor<'p> {
-    links: Links<'p>,
-    sink: &'p dyn PlanSink,
-}
-
-impl<'p> Visitor for PlanVisitor<'p> {
-    /// The scope of the directory that was visited last.
-    type State = Scope<'p>;
-
-    fn start(&self) -> Self::State {
-        self.links.planner.filter.scope(&[])
-    }
-
-    fn visit(&self, scope: &mut Self::State, directory: &Listed<'_>) {
-        let names = directory.place.names();
-        *scope = self.links.planner.filter.scope(&names);
-        // With names missing, a new one might be taken unseen.
-        if !directory.is_whole || self.sink.is_over() {
-            return;
-        }
-        match self.planned(scope, &names, directory) {
-            Ok(planned) => self.sink.take(&planned),
-            Err(error) => self.sink.failed(directory.place, &error),
-        }
-    }
-
-    fn descends(&self, scope: &Self::State, _: &Place, name: &BackingName) -> bool {
-        scope.enters(name.as_bytes())
-    }
-
     fn failed(&self, _: &mut Self::State, place: &Arc<Place>, error: io::Error) {
-        self.sink.failed(place, &error);
+        if self.links.is_some() {
+            self.sink.failed(place, &error);
+        }
     }
 
     fn left_out(&self, _: &mut Self::State, place: &Arc<Place>) {
-        self.sink.left_out(place);
+        if self.links.is_some() {
+            self.sink.left_out(place);
+        }
     }
 
     fn is_over(&self) -> bool {
@@ -157,37 +141,33 @@ impl<'p> Visitor for PlanVisitor<'p> {
     }
 }
 
-impl PlanVisitor<'_> {
-    /// Plans the directory to which these names lead.
-    fn planned(
-        &self,
-        scope: &Scope<'_>,
-        names: &[BackingName],
-        &Listed { fd, entries, .. }: &Listed<'_>,
-    ) -> io::Result<DirectoryPlan> {
-        let options = self.links.options_at(names);
-        let mut lines = plan_open(&options, self.links.tree, entries, scope, fd);
-        let links = entries.iter().filter(|entry| entry.kind == Kind::Symlink);
-        let links = links.filter(|entry| scope.includes(entry.name));
-        let links: Vec<BackingName> = links
-            .filter_map(|entry| BackingName::parse(entry.name).ok())
-            .collect();
-        if !lines.is_empty() || !links.is_empty() {
-            let stat = Stat::of(fd)?;
-            look_at(&mut lines, fd, &stat);
-            self.links
-                .retarget(names, (fd, &stat), &links, &mut lines)?;
-            let directory = TreePath::from(names);
-            for line in &mut lines {
-                line.directory.clone_from(&directory);
-                line.directory_inode = stat.ino;
-            }
+/// Plans the directory to which these names lead.
+fn planned(
+    links: &Links<'_>,
+    scope: &Scope<'_>,
+    names: &[BackingName],
+    &Listed { fd, entries, .. }: &Listed<'_>,
+) -> io::Result<DirectoryPlan> {
+    let mut lines = plan_open(&links.options_at(names), links.tree, entries, scope, fd);
+    let found = entries.iter().filter(|entry| entry.kind == Kind::Symlink);
+    let found = found.filter(|entry| scope.includes(entry.name));
+    let found: Vec<BackingName> = found
+        .filter_map(|entry| BackingName::parse(entry.name).ok())
+        .collect();
+    if !lines.is_empty() || !found.is_empty() {
+        let stat = Stat::of(fd)?;
+        look_at(&mut lines, fd, &stat);
+        links.retarget(names, (fd, &stat), &found, &mut lines)?;
+        let directory = TreePath::from(names);
+        for line in &mut lines {
+            line.directory.clone_from(&directory);
+            line.directory_inode = stat.ino;
         }
-        Ok(DirectoryPlan {
-            entries: entries.len(),
-            lines,
-        })
     }
+    Ok(DirectoryPlan {
+        entries: entries.len(),
+        lines,
+    })
 }
 
 /// Has lines tell the inode numbers of statx(2). A listing may have others: on overlayfs for directories, on FUSE filesystems for
