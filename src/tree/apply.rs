@@ -1,6 +1,6 @@
 //! Doing what a journal says, from its start or on from where it was stopped or killed.
 
-mod aside_dir;
+pub(super) mod aside_dir;
 mod executor;
 mod observer;
 mod rename_chain;
@@ -20,7 +20,6 @@ use super::failpoints;
 use super::undo_journal::{Journal, JournalError, Place, Status, verify};
 use crate::backing::file;
 use crate::records::JournalEvent;
-pub(super) use aside_dir::AsideDir;
 pub(super) use executor::{Executor, Mode, Pass};
 pub use observer::{Movement, Observer, Outcome};
 
@@ -52,7 +51,7 @@ pub fn apply(
         Status::Undoing | Status::Undone => return Err(JournalError::Undone),
     }
     let mut executor = Executor::new(root, journal, observer, Mode::Forward)?;
-    executor.aside = AsideDir::make(root, journal)
+    executor.aside = aside_dir::make(root, journal)
         .map_err(JournalError::io("make a directory for what is put aside"))?;
     let done = usize::try_from(state.progress).unwrap_or(usize::MAX);
     // A link is never seen to lead to a name that is gone: through a mount the new names are there already.

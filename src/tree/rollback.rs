@@ -2,7 +2,7 @@
 
 use std::os::fd::OwnedFd;
 
-use super::apply::{AsideDir, Executor, Mode, Observer, Outcome, Pass, carry_out, sync_all};
+use super::apply::{Executor, Mode, Observer, Outcome, Pass, aside_dir, carry_out, sync_all};
 use super::undo_journal::{Journal, JournalError, Status};
 use crate::names::BackingName;
 use crate::records::JournalEvent;
@@ -32,10 +32,9 @@ pub fn undo(
     if only.is_none() && !was_killed {
         journal.mark(&JournalEvent::Undoing)?;
     }
-    executor.aside = AsideDir::find(root, journal);
+    executor.aside = aside_dir::find(root, journal);
     if let Some(aside) = &executor.aside {
-        aside
-            .settle(root, journal)
+        aside_dir::settle(aside, root, journal)
             .map_err(JournalError::io("put the time of the root back"))?;
     }
     executor.only = only;
@@ -50,7 +49,7 @@ pub fn undo(
         return Ok(outcome);
     }
     let was_removed = was_killed && executor.aside.is_none();
-    AsideDir::remove(root, journal, was_removed).map_err(JournalError::io(
+    aside_dir::remove(root, journal, was_removed).map_err(JournalError::io(
         "remove the directory of what was put aside",
     ))?;
     sync_all(root)?;
@@ -75,7 +74,7 @@ pub fn preview(
     observer: &dyn Observer,
 ) -> Result<Outcome, JournalError> {
     let mut executor = Executor::new(root, journal, observer, Mode::Preview)?;
-    executor.aside = AsideDir::find(root, journal);
+    executor.aside = aside_dir::find(root, journal);
     executor.only = only;
     carry_out(&executor, Pass::Rename, 0, 1)?;
     carry_out(&executor, Pass::Retarget, 0, 1)?;

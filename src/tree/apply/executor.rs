@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
-use super::aside_dir::{AsideDir, is_near};
+use super::aside_dir::is_near;
 use super::observer::{Done, Observer, Outcome};
 use crate::backing::{Dir, SetTime, Stat, Time, file, if_there};
 use crate::names::BackingName;
@@ -64,7 +64,7 @@ impl Pass {
 pub(in crate::tree) struct Executor<'e> {
     pub(super) root: &'e OwnedFd,
     pub(super) journal: &'e Journal,
-    pub(in crate::tree) aside: Option<AsideDir>,
+    pub(in crate::tree) aside: Option<Dir>,
     pub(super) mode: Mode,
     /// The part that is undone, if not all.
     pub(in crate::tree) only: Option<&'e [BackingName]>,

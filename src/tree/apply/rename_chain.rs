@@ -4,7 +4,7 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsFd, BorrowedFd};
 
-use super::aside_dir::AsideDir;
+use super::aside_dir::entry_name;
 use super::executor::{Executor, Mode, OpenDir};
 use super::observer::Movement;
 use super::retarget::target_of;
@@ -224,8 +224,8 @@ impl<'c> Chain<'c> {
             Spot::Name(name) => Some((Dir::new(self.dir.dir.as_fd()), name.clone())),
             Spot::Aside(number) => {
                 let aside = self.executor.aside.as_ref()?;
-                let name = AsideDir::name(self.dir.job.number, number);
-                Some((Dir::new(aside.dir.as_fd()), name))
+                let name = entry_name(self.dir.job.number, number);
+                Some((Dir::new(aside.as_fd()), name))
             }
         }
     }
