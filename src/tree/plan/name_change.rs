@@ -159,7 +159,8 @@ fn once(options: &PlanOptions, choice: &CharsetChoice, old: &BackingName) -> Opt
     };
     if options.fix_double
         && line.reason == Reason::Target
-        && let Some(doubled) = doubled(&text)
+        && let Some(doubled) = doubly_encoded(text.as_bytes())
+        && doubled.confidence >= LIKELY
     {
         let charset = doubled.routes.first().copied();
         let confidence = Some(doubled.confidence);
@@ -269,11 +270,6 @@ pub(super) fn candidates(
         }
     }
     candidates
-}
-
-/// The text before it was encoded again, if that is not unlikely.
-fn doubled(text: &str) -> Option<Doubled> {
-    doubly_encoded(text.as_bytes()).filter(|doubled| doubled.confidence >= LIKELY)
 }
 
 /// Is it sure that the name was encoded again? One name alone may be meant as it is; many of one directory are not.
