@@ -251,28 +251,24 @@ impl<V: Visitor> Walk<'_, V> {
             self.visitor.failed(state, &place, error);
         }
         self.visitor.visit(state, &directory);
-        for entry in entries.iter().filter(|entry| entry.kind == Kind::Dir) {
-            if let Ok(name) = BackingName::parse(entry.name)
-                && self.visitor.descends(state, &place, &name)
-            {
-                children.push(Pending {
-                    place: Arc::new(Place {
-                        above: Some((Arc::clone(&place), name)),
-                        root: place.root,
-                        depth: place.depth + 1,
-                    }),
-                    above: None,
-                });
-            }
-        }
-        if children.is_empty() || Arc::strong_count(&self.held) > self.most_held {
-            return;
-        }
-        let _count = Arc::clone(&self.held);
-        let held = Arc::new(Held { fd, _count });
-        for child in children {
-            child.above = Some(Arc::clone(&held));
-        }
+        let below = entries.iter().filter(|entry| entry.kind == Kind::Dir);
+        let below = below.filter_map(|entry| BackingName::parse(entry.name).ok());
+        let below: Vec<BackingName> = below
+            .filter(|name| self.visitor.descends(state, &place, name))
+            .collect();
+        let is_held = !below.is_empty() && Arc::strong_count(&self.held) <= self.most_held;
+        let above = is_held.then(|| {
+            let _count = Arc::clone(&self.held);
+            Arc::new(Held { fd, _count })
+        });
+        children.extend(below.into_iter().map(|name| Pending {
+            place: Arc::new(Place {
+                above: Some((Arc::clone(&place), name)),
+                root: place.root,
+                depth: place.depth + 1,
+            }),
+            above: above.clone(),
+        }));
     }
 
     /// Opens a directory; `None` if it is on a mount that is not entered.
