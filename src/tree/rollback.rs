@@ -27,7 +27,10 @@ pub fn undo(
     let mut executor = Executor::new(root, journal, observer, Mode::Back)?;
     let state = journal.state();
     // An entry may have been renamed more than once by a guard.
-    let threads = if state.is_growing { 1 } else { threads() };
+    let threads = match state.is_growing {
+        true => 1,
+        false => std::thread::available_parallelism().map_or(1, usize::from),
+    };
     let was_killed = state.status == Status::Undoing;
     if only.is_none() && !was_killed {
         journal.mark(&JournalEvent::Undoing)?;
@@ -79,8 +82,4 @@ pub fn preview(
     carry_out(&executor, Pass::Rename, 0, 1)?;
     carry_out(&executor, Pass::Retarget, 0, 1)?;
     Ok(executor.count.into_inner())
-}
-
-fn threads() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
 }

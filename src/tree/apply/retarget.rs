@@ -88,39 +88,31 @@ impl Executor<'_> {
             dir.see(other);
             dir.found.set(true);
         }
-        let is_done = target == *wanted;
-        if self.mode == Mode::Preview {
-            if !is_done {
-                self.report(dir, name, wanted);
-            }
-            return Ok(if is_done { Done::Before } else { Done::Now });
-        }
-        if is_done {
-            if let Some(_leftover) = other {
+        let is_written = self.mode != Mode::Preview;
+        if target == *wanted {
+            if let Some(_leftover) = other.filter(|_| is_written) {
                 dir.clear(name, &stat, &beside)?;
             }
             dir.found.set(true);
             return Ok(Done::Before);
         }
-        if stat.nlink > 1 {
-            return Err(SkipReason::HardLinked);
-        }
-        let is_original = other.as_ref().is_some_and(|other| change.id.is(other));
-        if !(*wanted == targets.old && is_original) {
-            if other.is_some() {
-                dir.unlink(&beside)?;
+        if is_written {
+            if stat.nlink > 1 {
+                return Err(SkipReason::HardLinked);
             }
-            dir.copy(name, &stat, &beside, wanted.as_bytes())
-                .inspect_err(|_| drop(dir.unlink(&beside)))?;
+            let is_original = other.as_ref().is_some_and(|other| change.id.is(other));
+            if !(*wanted == targets.old && is_original) {
+                if other.is_some() {
+                    dir.unlink(&beside)?;
+                }
+                dir.copy(name, &stat, &beside, wanted.as_bytes())
+                    .inspect_err(|_| drop(dir.unlink(&beside)))?;
+            }
+            dir.exchange(name, &stat, &beside)?;
         }
-        dir.exchange(name, &stat, &beside)?;
-        self.report(dir, name, wanted);
-        Ok(Done::Now)
-    }
-
-    fn report(&self, dir: &OpenDir<'_>, name: &BackingName, wanted: &Name<'_>) {
         let movement = Movement::Target(wanted.as_bytes());
         self.observer.step(&dir.job.directory, name, movement);
+        Ok(Done::Now)
     }
 }
 

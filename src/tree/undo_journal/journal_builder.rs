@@ -6,7 +6,7 @@ use std::fs::{File, Metadata};
 use std::io::{self, BufWriter, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use jiff::Timestamp;
 use parking_lot::Mutex;
@@ -68,9 +68,7 @@ impl Draft {
         if path.symlink_metadata().is_ok() {
             return Err(JournalError::Exists(path.into()));
         }
-        let mut draft = path.as_os_str().to_owned();
-        draft.push(".draft");
-        let draft = PathBuf::from(draft);
+        let draft = path.with_added_extension("draft");
         let mut open = File::options();
         open.read(true).write(true).create(true).truncate(false);
         open.mode(0o600).custom_flags(libc::O_NOFOLLOW);
