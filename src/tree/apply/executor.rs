@@ -2,14 +2,14 @@
 
 use std::cell::Cell;
 use std::collections::HashMap;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
 use super::aside_dir::is_near;
 use super::observer::{Done, Observer, Outcome};
-use crate::backing::{Dir, SetTime, Stat, Time, file, if_there};
+use crate::backing::{Dir, SetTime, Stat, Time, file};
 use crate::names::BackingName;
 use crate::tree::change::Change;
 use crate::tree::failpoints;
@@ -93,7 +93,8 @@ pub(super) struct OpenDir<'d> {
     mtime: Time,
     /// An entry of the job was changed at that time.
     is_ours: Cell<bool>,
-    changed: Cell<bool>,
+    /// Something was, or is being, changed in it.
+    pub(super) changed: Cell<bool>,
     /// Something was found that was done before.
     pub(super) found: Cell<bool>,
 }
@@ -220,18 +221,6 @@ impl OpenDir<'_> {
             .is_none_or(|only| change.names().any(|name| name == only))
     }
 
-    /// Returns the entry of that name, if there is one.
-    ///
-    /// # Errors
-    /// Why the entry is left.
-    pub(super) fn stat<F: AsFd>(
-        &self,
-        dir: &Dir<F>,
-        name: &BackingName,
-    ) -> Result<Option<Stat>, SkipReason> {
-        Ok(if_there(dir.stat_child(name))?)
-    }
-
     /// Notes an entry that is one of the migration's.
     pub(super) fn see(&self, stat: &Stat) {
         let made = stat.btime.filter(|_| stat.is_symlink());
@@ -239,10 +228,5 @@ impl OpenDir<'_> {
         if times.any(|time| is_near(time, self.mtime)) {
             self.is_ours.set(true);
         }
-    }
-
-    /// Notes that something was, or is being, changed in the directory.
-    pub(super) fn change(&self) {
-        self.changed.set(true);
     }
 }

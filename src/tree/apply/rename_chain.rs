@@ -8,7 +8,7 @@ use super::aside_dir::entry_name;
 use super::executor::{Executor, Mode, OpenDir};
 use super::observer::Movement;
 use super::retarget::target_of;
-use crate::backing::{Dir, Kind};
+use crate::backing::{Dir, Kind, if_there};
 use crate::names::BackingName;
 use crate::records::JournalEvent;
 use crate::tree::change::{Change, Destination};
@@ -110,64 +110,47 @@ impl<'c> Chain<'c> {
         }
     }
 
+    /// Makes the renames that are not made. If one of them cannot be made, nothing stays under a name that was not to last.
     fn carry_out(&self) -> Result<(), JournalError> {
-        let all = 0..self.changes.len();
+        let skip = |change: &Change, reason| self.executor.skip(self.dir.job, &change.name, reason);
         let made = match self.made() {
             Ok(made) => made,
             Err(reason) => {
-                self.skip(all.map(|entry| (entry, reason)));
+                self.changes.iter().for_each(|change| skip(change, reason));
                 return Ok(());
             }
         };
         let way = self.moves.get(made..).unwrap_or_default();
-        let mut concerned: BTreeSet<usize> = way.iter().map(|step| step.entry).collect();
-        let before = all.len() - concerned.len();
-        for (index, step) in way.iter().enumerate() {
-            if let Err(reason) = self.make(step)? {
-                let (made, rest) = way.split_at(index);
-                self.give_up(made, rest, reason, &mut concerned)?;
-                break;
-            }
-        }
-        let mut outcome = self.executor.count.lock();
-        outcome.before += u64::try_from(before).unwrap_or(0);
-        outcome.done += u64::try_from(concerned.len()).unwrap_or(0);
-        Ok(())
-    }
-
-    /// Leaves the entries of a way of which some moves were made and the next one cannot be, and takes them out of
-    /// `concerned`. Nothing stays under a name that was not to last.
-    fn give_up(
-        &self,
-        made: &[Move<'_>],
-        rest: &[Move<'_>],
-        reason: SkipReason,
-        concerned: &mut BTreeSet<usize>,
-    ) -> Result<(), JournalError> {
-        let mut left: Vec<usize> = rest.iter().map(|step| step.entry).collect();
-        if made.iter().any(|step| left.contains(&step.entry)) {
-            for step in made.iter().rev() {
-                if self.make(&step.back())?.is_err() {
-                    break;
+        let concerned: BTreeSet<usize> = way.iter().map(|step| step.entry).collect();
+        let mut left = BTreeMap::new();
+        for (index, failed) in way.iter().enumerate() {
+            let Err(reason) = self.make(failed)? else {
+                continue;
+            };
+            let (made, rest) = way.split_at(index);
+            left.extend(rest.iter().map(|step| (step.entry, step.change)));
+            if made.iter().any(|step| left.contains_key(&step.entry)) {
+                for step in made.iter().rev() {
+                    if self.make(&step.back())?.is_err() {
+                        break;
+                    }
+                    left.insert(step.entry, step.change);
                 }
-                left.push(step.entry);
             }
+            for (entry, change) in &left {
+                let reason = match *entry == failed.entry {
+                    true => reason,
+                    false => SkipReason::Chained,
+                };
+                skip(change, reason);
+            }
+            break;
         }
-        let failed = left.first().copied();
-        left.retain(|entry| concerned.remove(entry));
-        self.skip(left.into_iter().map(|entry| match failed == Some(entry) {
-            true => (entry, reason),
-            false => (entry, SkipReason::Chained),
-        }));
+        let count = |entries: usize| u64::try_from(entries).unwrap_or(0);
+        let mut outcome = self.executor.count.lock();
+        outcome.before += count(self.changes.len() - concerned.len());
+        outcome.done += count(concerned.len() - left.len());
         Ok(())
-    }
-
-    fn skip(&self, entries: impl Iterator<Item = (usize, SkipReason)>) {
-        for (entry, reason) in entries {
-            if let Some(change) = self.changes.get(entry) {
-                self.executor.skip(self.dir.job, &change.name, reason);
-            }
-        }
     }
 
     /// Returns how many of the moves are made: after so many of them all entries would be where they are. A single entry is looked
@@ -183,7 +166,7 @@ impl<'c> Chain<'c> {
             let Some((dir, name)) = self.place(spot) else {
                 return Ok(false);
             };
-            let Some(stat) = self.dir.stat(&dir, &name)? else {
+            let Some(stat) = if_there(dir.stat_child(&name))? else {
                 return Ok(false);
             };
             reason = SkipReason::Changed;
@@ -247,7 +230,7 @@ impl<'c> Chain<'c> {
             if let Err(reason) = self.rename(step.change, &from, &to)? {
                 return Ok(Err(reason));
             }
-            self.dir.change();
+            self.dir.changed.set(true);
         }
         let directory = &self.dir.job.directory;
         self.executor.observer.step(directory, &from.1, movement);
@@ -270,7 +253,7 @@ impl<'c> Chain<'c> {
             let source = from_dir.child(from);
             let linked = source.and_then(|source| failpoints::change(|| to_dir.link(source, to)));
             if linked.is_ok() {
-                self.dir.change();
+                self.dir.changed.set(true);
             }
             moved = linked.and_then(|()| failpoints::change(|| from_dir.unlink(from)));
         }
@@ -283,7 +266,7 @@ impl<'c> Chain<'c> {
             let both = one.and_then(|one| Ok((one, to_dir.stat_child(to)?)));
             if both.is_ok_and(|(one, other)| change.id.is(&one) && change.id.is(&other)) {
                 self.dir.found.set(true);
-                self.dir.change();
+                self.dir.changed.set(true);
                 let unlinked = failpoints::change(|| from_dir.unlink(from));
                 return Ok(unlinked.map_err(SkipReason::from));
             }

@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use super::executor::{Executor, Mode, OpenDir};
 use super::observer::{Done, Movement};
-use crate::backing::{Dir, SetTime, Stat, file, xattr};
+use crate::backing::{Dir, SetTime, Stat, file, if_there, xattr};
 use crate::names::BackingName;
 use crate::records::Name;
 use crate::tree::change::{Change, Retarget, own_name, read_target};
@@ -72,14 +72,14 @@ impl Executor<'_> {
         ));
         let mut found = None;
         for name in change.names() {
-            if let Some(stat) = dir.stat(&dir.dir, name)?
+            if let Some(stat) = if_there(dir.dir.stat_child(name))?
                 && let Some(target) = target_of(&dir.dir, name, change, &stat)?
             {
                 found = Some((name, stat, target));
                 break;
             }
         }
-        let other = dir.stat(&dir.dir, &beside)?.filter(Stat::is_symlink);
+        let other = if_there(dir.dir.stat_child(&beside))?.filter(Stat::is_symlink);
         let Some((name, stat, target)) = found else {
             return Err(SkipReason::Changed);
         };
@@ -144,7 +144,7 @@ impl OpenDir<'_> {
     ) -> io::Result<()> {
         let one = self.dir.child(name)?;
         failpoints::change(|| self.dir.symlink(beside, target))?;
-        self.change();
+        self.changed.set(true);
         let other = self.dir.child(beside)?;
         let made = Stat::of(&other)?;
         if (made.uid, made.gid) != (stat.uid, stat.gid) {
@@ -178,8 +178,8 @@ impl OpenDir<'_> {
                 .map_err(SkipReason::of_rename)
         };
         exchange().inspect_err(|_| drop(self.unlink(beside)))?;
-        self.change();
-        let out = self.stat(&self.dir, beside)?;
+        self.changed.set(true);
+        let out = if_there(self.dir.stat_child(beside))?;
         if out.is_none_or(|out| out.ino != stat.ino) {
             // Somebody put something else there just before.
             exchange()?;
@@ -202,7 +202,7 @@ impl OpenDir<'_> {
         stat: &Stat,
         beside: &BackingName,
     ) -> Result<(), SkipReason> {
-        self.change();
+        self.changed.set(true);
         set_times(self.dir.child(name)?, stat)?;
         Ok(self.unlink(beside)?)
     }

@@ -36,8 +36,8 @@ pub(super) fn arrange(
     // What is left behind them are rings.
     for (start, is_ring) in firsts.zip(repeat(false)).chain(all.zip(repeat(true))) {
         let first = waiting.get(start).and_then(Option::as_ref);
-        let is_taken = first.and_then(Change::new_name).is_some_and(&exists);
-        let chain = if is_taken && !is_ring {
+        let is_taken = || first.and_then(Change::new_name).is_some_and(&exists);
+        let chain = if !is_ring && is_taken() {
             &mut stuck
         } else {
             &mut arranged

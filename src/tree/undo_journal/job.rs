@@ -4,11 +4,6 @@ pub(crate) use crate::records::Job;
 use crate::tree::change::{Change, Retarget};
 
 impl Job {
-    /// Returns how many steps it has.
-    pub(crate) fn steps(&self) -> usize {
-        self.changes.iter().map(Change::steps).sum()
-    }
-
     /// Returns the changes of links, each with its number in the job and the link's targets.
     pub(crate) fn links(&self) -> impl Iterator<Item = (usize, &Change, &Retarget)> {
         let changes = self.changes.iter().enumerate();

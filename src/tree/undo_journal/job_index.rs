@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use super::job::Job;
 use super::journal_error::JournalError;
 use super::renamed_dirs::RenamedDirs;
-use crate::tree::change::Destination;
+use crate::tree::change::{Change, Destination};
 
 /// The jobs of a journal: where they stand, and what they hold.
 #[derive(Debug, Default)]
@@ -40,7 +40,8 @@ impl JobIndex {
             depth: job.directory.len(),
             has_links: job.links().next().is_some(),
         });
-        self.steps += u64::try_from(job.steps()).unwrap_or(u64::MAX);
+        let steps: usize = job.changes.iter().map(Change::steps).sum();
+        self.steps += u64::try_from(steps).unwrap_or(u64::MAX);
         let mut destinations = job.changes.iter().map(|change| &change.to);
         self.has_asides |= destinations.any(|to| *to == Some(Destination::Aside));
         self.renamed_dirs.add(job);
