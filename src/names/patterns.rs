@@ -1,9 +1,13 @@
 //! Patterns of names and paths, on bytes.
 
 use globset::{Candidate, GlobBuilder, GlobSet, GlobSetBuilder};
+use thiserror::Error;
+
+use super::Quoted;
 
 /// A pattern that is none, and why.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{} is not a pattern: {reason}", Quoted(pattern.as_bytes()))]
 pub struct PatternError {
     /// The pattern.
     pub pattern: String,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, de};
 
 use super::policy_file::List;
-use crate::names::{CharsetMap, CharsetSource, DirectoryPattern, Quoted};
+use crate::names::{CharsetMap, CharsetSource, DirectoryPattern};
 
 /// The keys of a charset map.
 #[derive(Debug, Default, Deserialize)]
@@ -43,10 +43,7 @@ impl CharsetMapFile {
 impl<'de> Deserialize<'de> for DirectoryPattern {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let pattern = String::deserialize(deserializer)?;
-        Self::parse(&pattern).map_err(|error| {
-            let pattern = Quoted(error.pattern.as_bytes());
-            de::Error::custom(format_args!("{pattern} is not a pattern: {}", error.reason))
-        })
+        Self::parse(&pattern).map_err(de::Error::custom)
     }
 }
 

@@ -13,7 +13,7 @@ use crate::codec::Encoding;
 use crate::daemon::audit_config::audit_config;
 use crate::daemon::command_error::CommandError;
 use crate::names::rules::{Exemptions, Mode, People, Rules, Section, Terms};
-use crate::names::{Legacy, NameMap, OnViolation, Patterns, Quoted};
+use crate::names::{Legacy, NameMap, OnViolation, Patterns};
 use crate::policy::{Alike, Normalization, Profile};
 use crate::records::{List, PolicyFile, PolicySection};
 
@@ -204,12 +204,9 @@ pub fn name_map(keys: &PolicyFile) -> Result<NameMap, CommandError> {
 
 fn exemptions(uids: Vec<u32>, patterns: &[String]) -> Result<Exemptions, CommandError> {
     Exemptions::new(uids, patterns).map_err(|error| {
-        let pattern = Quoted::of(&error.pattern);
-        CommandError::usage(format!(
-            "--exempt {pattern} is not a pattern: {}",
-            error.reason
-        ))
-        .hint("a pattern is a path as /backups/** or a name as *.tmp, with * ? [a-z] {one,other}")
+        CommandError::usage(format!("--exempt {error}")).hint(
+            "a pattern is a path as /backups/** or a name as *.tmp, with * ? [a-z] {one,other}",
+        )
     })
 }
 
