@@ -136,13 +136,18 @@ pub(super) fn print_warning(text: &str) {
 
 /// Warns that a directory's time could not be put back (law T6).
 pub(super) fn warn_of_lost_time(directory: &TreePath, errno: i32) {
-    let mut path = join_path(&**directory);
-    if path.is_empty() {
-        path.push(b'.');
-    }
     let why = io::Error::from_raw_os_error(errno);
-    let (path, why) = (quoted(&path), reason(&why));
+    let path = quoted(path_or_dot(&join_path(&**directory)));
+    let why = reason(&why);
     print_warning(&format!("the time of {path} could not be put back: {why}"));
+}
+
+/// Returns a path from the root of a tree; a dot for the root itself.
+pub(super) fn path_or_dot(path: &[u8]) -> &[u8] {
+    match path {
+        b"" => b".",
+        path => path,
+    }
 }
 
 /// Number of bytes of a name that people are shown. Those of filesystems have 255 at most; in a list they may have

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use super::args::ScanArgs;
 use super::error::{cannot_be, reason};
-use super::output::{grouped, open_input, print_lines, print_warning, quoted};
+use super::output::{Output, grouped, open_input, print_lines, print_warning, quoted};
 use super::page::Page;
 use super::progress::{Progress, per_second};
 use super::{CommandError, ExitCode, charset_map, config, view};
@@ -24,10 +24,10 @@ use crate::daemon::command_error::Doing;
 use crate::daemon::mount_policy::name_map;
 use crate::names::Quoted;
 use crate::policy::Policy;
-use crate::records::{PolicyFile, ScanSource};
-use crate::tree::scan::{Kept, Reached, Rules, Scan, Shard, Tally};
+use crate::records::{PolicyFile, ScanPart, ScanSource};
+use crate::tree::scan::{Kept, Reached, Rules, Scan, Shard, Sink, Tally};
 use crate::tree::tree_walk::Mounts;
-use json_lines::{Lines, Report};
+use json_lines::Lines;
 use scan_done::ScanDone;
 
 /// Threads beside one for each CPU, since some wait for the disk.
@@ -52,22 +52,21 @@ pub(super) fn run(args: &ScanArgs) -> Result<ExitCode, CommandError> {
     let reports = reports.map(|report| Path::new(".").join(report));
     let inputs: Vec<PathBuf> = reports.chain(args.names_from.clone()).collect();
     let page = Page::create(args.html.as_deref(), &inputs)?;
-    let sink = Lines::new(match (args.json, args.null) {
-        (true, _) => Report::Json,
-        (_, true) => Report::Paths,
-        _ => Report::Nothing,
+    let lines = (args.json || args.null).then(|| Lines {
+        is_json: args.json,
+        out: Output::stdout(),
     });
-    let done = match args.merge {
-        true => merge::merged(&args.directories, kept(args), &sink)?,
-        false => scanned(args, policy, &sink)?,
+    let scan = match args.merge {
+        true => merge::merged(&args.directories, kept(args), lines.as_ref())?,
+        false => scanned(args, policy, lines.as_ref())?,
     };
+    let done = ScanDone::new(scan, proposal.is_some() || map.is_some());
     if let Some(page) = page {
         page.write(&map_page::page(&done))?;
     }
-    match sink.report {
-        Report::Json => sink.finish(&done, args.shard.is_some())?,
-        Report::Paths => sink.out.finish()?,
-        Report::Nothing => print_lines([summary_text::text(&done)])?,
+    match lines {
+        Some(lines) => lines.finish(&done, args.shard.is_some())?,
+        None => print_lines([summary_text::text(&done)])?,
     }
     let exit = exit(&done);
     if let Some(file) = proposal {
@@ -79,7 +78,11 @@ pub(super) fn run(args: &ScanArgs) -> Result<ExitCode, CommandError> {
     Ok(exit)
 }
 
-fn scanned(args: &ScanArgs, policy: Policy, sink: &Lines) -> Result<ScanDone, CommandError> {
+fn scanned(
+    args: &ScanArgs,
+    policy: Policy,
+    lines: Option<&Lines>,
+) -> Result<ScanPart, CommandError> {
     let reached = Reached::default();
     let mut scan = Scan {
         rules: Rules::new(policy, args.unique, args.doubled),
@@ -88,7 +91,7 @@ fn scanned(args: &ScanArgs, policy: Policy, sink: &Lines) -> Result<ScanDone, Co
             depth: args.shard_depth.unwrap_or(shard.depth),
             ..shard
         }),
-        sink: sink.reports().then_some(sink),
+        sink: lines.map(|lines| lines as &dyn Sink),
         reached: &reached,
         roots: Vec::new(),
     };
@@ -99,8 +102,7 @@ fn scanned(args: &ScanArgs, policy: Policy, sink: &Lines) -> Result<ScanDone, Co
             None => (ScanSource::Walk, walked(&mut scan, args)?),
         })
     })?;
-    let has_map = args.propose_map.is_some() || args.charset_map.is_some();
-    Ok(ScanDone::new(scan.part(source, tally), has_map))
+    Ok(scan.part(source, tally))
 }
 
 /// Prints on standard error what could not be read, and returns how it ends.

@@ -1,6 +1,5 @@
 //! The report of a scan, as `utf8fs scan --json` prints it, one object a line (docs/scanning.md).
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -14,7 +13,7 @@ use crate::policy::{Class, Normalization};
 pub const TOTAL_FORMAT: u64 = 1;
 
 /// The version of the line of a part.
-pub const PART_FORMAT: u64 = 5;
+pub const PART_FORMAT: u64 = 6;
 
 /// Counts are smaller, so that their sums stay numbers.
 const COUNT_LIMIT: u64 = 1 << 48;
@@ -22,20 +21,20 @@ const COUNT_LIMIT: u64 = 1 << 48;
 /// Any line of a report.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "scan", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum ScanLine<'a> {
+pub enum ScanLine {
     /// A name with findings.
-    Entry(ScanEntry<'a>),
+    Entry(ScanEntry),
     /// A directory that could not be read, or not to its end.
     Unread {
         /// Its path.
-        path: Name<'a>,
+        path: Name<'static>,
         /// Why.
-        reason: Cow<'a, str>,
+        reason: String,
     },
     /// A directory on another mount.
     LeftOut {
         /// Its path.
-        path: Name<'a>,
+        path: Name<'static>,
     },
     /// A directory with many offences.
     Directory(DirectoryReport),
@@ -48,19 +47,19 @@ pub enum ScanLine<'a> {
 }
 
 /// A name with findings.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ScanEntry<'a> {
+pub struct ScanEntry {
     /// Its path, which starts with the directory as it was typed.
-    pub path: Name<'a>,
+    pub path: Name<'static>,
     /// The name.
-    pub name: Name<'a>,
+    pub name: Name<'static>,
     /// Is one of the findings an offence?
     pub offends: bool,
     /// The findings, one of each kind. Never empty.
-    pub found: Cow<'a, [Found]>,
+    pub found: Vec<Found>,
     /// A sibling that it collides with.
-    pub like: Option<Name<'a>>,
+    pub like: Option<Name<'static>>,
 }
 
 /// A directory, with numbers of the names right in it.
@@ -289,12 +288,8 @@ pub struct Sampled {
     pub hash: u64,
     /// The path of its directory, which starts as it was typed.
     pub directory: Name<'static>,
-    /// The name.
-    pub name: Name<'static>,
-    /// All that was found in it.
-    pub found: Vec<Found>,
-    /// A sibling that it collides with.
-    pub like: Option<Name<'static>>,
+    /// The name, and what was found in it.
+    pub entry: ScanEntry,
 }
 
 /// A directory that could not be read, or was not.

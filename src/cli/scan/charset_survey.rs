@@ -60,8 +60,7 @@ pub(super) fn propose(
     let entries = survey(args, &options)?.proposed();
     let entries: String = entries.iter().map(entry_text).collect();
     let written = file.write_all((HEAD.to_owned() + &entries).as_bytes());
-    written
-        .map_err(|error| CommandError::failure(cannot_be("written", "the charset map", &error)))?;
+    written.doing("write the charset map")?;
     let word = |path: &PathBuf| ShellWord::of(path).to_string();
     let map = args.propose_map.as_ref().map(word).unwrap_or_default();
     let directory = args.directories.first().map(word).unwrap_or_default();

@@ -12,47 +12,29 @@ use crate::records::{
 };
 use crate::tree::scan::Sink;
 
-/// The report of each name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Report {
-    /// Nothing but the whole.
-    Nothing,
-    /// Its path, where it offends.
-    Paths,
-    /// A JSON object.
-    Json,
-}
-
-/// Standard output, shared by the threads of a scan.
+/// Standard output, shared by the threads of a scan: JSON objects, or the paths of names that offend.
 #[derive(Debug)]
 pub(super) struct Lines {
-    pub(super) report: Report,
+    pub(super) is_json: bool,
     pub(super) out: Output,
 }
 
 impl Lines {
-    pub(super) fn new(report: Report) -> Self {
-        let out = Output::stdout();
-        Self { report, out }
-    }
-
-    /// Is anything reported of single names?
-    pub(super) fn reports(&self) -> bool {
-        self.report != Report::Nothing
-    }
-
-    /// Prints the whole, in JSON; with `is_part` also what it takes to merge it with other parts.
+    /// Ends the output, in JSON with the whole; with `is_part` also what it takes to merge it with other parts.
     pub(super) fn finish(self, done: &ScanDone, is_part: bool) -> Result<(), CommandError> {
-        let print = |line: &ScanLine<'_>| self.out.line(&json_line(line));
+        if !self.is_json {
+            return self.out.finish();
+        }
+        let print = |line: &ScanLine| self.out.line(&json_line(line));
         let tally = &done.scan.tally;
         for failure in &tally.left_out.first {
-            let path = failure.path.as_bytes().into();
+            let path = failure.path.clone();
             print(&ScanLine::LeftOut { path });
         }
         for directory in &tally.worst {
             print(&ScanLine::Directory(directory_report(done, directory)));
         }
-        let guesses = done.charsets().guesses.iter().map(GuessRecord::from);
+        let guesses = done.charsets.guesses.iter().map(GuessRecord::from);
         let doubled = tally.guesser.doubled();
         for guess in guesses.chain(doubled.as_ref().map(GuessRecord::from)) {
             print(&ScanLine::Guess(guess));
@@ -66,13 +48,13 @@ impl Lines {
 }
 
 impl Sink for Lines {
-    fn take(&self, line: &ScanLine<'_>) -> bool {
-        match (self.report, line) {
-            (Report::Json, _) => self.out.line(&json_line(line)),
-            (Report::Paths, ScanLine::Entry(entry)) if entry.offends => {
-                self.out.bytes(&[entry.path.as_bytes(), b"\0"].concat());
-            }
-            (Report::Nothing | Report::Paths, _) => {}
+    fn take(&self, line: &ScanLine) -> bool {
+        if self.is_json {
+            self.out.line(&json_line(line));
+        } else if let ScanLine::Entry(entry) = line
+            && entry.offends
+        {
+            self.out.bytes(&[entry.path.as_bytes(), b"\0"].concat());
         }
         !self.out.is_over()
     }
@@ -89,7 +71,7 @@ fn directory_report(done: &ScanDone, directory: &Directory) -> DirectoryReport {
         path: directory.path.clone(),
         counts: directory.counts,
         guesses: guesses.collect(),
-        charsets: done.charsets().of_directory(directory).to_vec(),
+        charsets: done.charsets.of_directory(directory).to_vec(),
     }
 }
 
@@ -110,7 +92,7 @@ pub(super) fn total(done: &ScanDone) -> ScanTotal {
         troubled_directories: tally.troubled_directories,
         counts: tally.counts,
         kinds: kinds.collect(),
-        charsets: done.charsets().totals.clone(),
+        charsets: done.charsets.totals.clone(),
         next: done.next(),
         policy: done.scan.policy.clone(),
         unread: tally.all_unread().count,

@@ -10,11 +10,14 @@ use serde_json::{Value, json};
 
 use super::json_lines::total;
 use super::scan_done::ScanDone;
-use super::summary_text::{described, labels, path_or_dot};
+use super::summary_text::{described, labels};
 use crate::cli::error::reason;
+use crate::cli::output::path_or_dot;
 use crate::cli::page::document;
 use crate::codec::guess::{Guesser, Mixture, doubly_encoded};
-use crate::records::{Directory, Finding, GuessRecord, Name, Sampled, json_line, percent};
+use crate::records::{
+    Directory, Finding, GuessRecord, Name, Sampled, ScanEntry, json_line, percent,
+};
 
 const STYLE: &str = include_str!("page/page.css");
 const SCRIPT: &str = include_str!("page/page.js");
@@ -85,7 +88,7 @@ fn data(done: &ScanDone) -> Value {
     let directories = directories.map(|directory| directory_row(done, directory, &worst));
     let kinds = tally.kinds.keys();
     let kinds = kinds.map(|(finding, kind)| described(*finding, *kind));
-    let guesses = done.charsets().guesses.iter().take(GUESSES);
+    let guesses = done.charsets.guesses.iter().take(GUESSES);
     let guesses = guesses.map(GuessRecord::from);
     let unread = tally.all_unread().first.into_iter().map(|failure| {
         let error = std::io::Error::from_raw_os_error(failure.errno);
@@ -107,7 +110,7 @@ fn data(done: &ScanDone) -> Value {
 /// Path, names, offending ones, those with remarks, by finding, the likely charsets, and labels on the map.
 fn directory_row(done: &ScanDone, directory: &Directory, worst: &WorstNames<'_>) -> Value {
     let counts = &directory.counts;
-    let label = match done.charsets().of_directory(directory) {
+    let label = match done.charsets.of_directory(directory) {
         [] => {
             let own = worst.get(&directory.path);
             let best = own.and_then(|(guesser, _)| guesser.charsets().into_iter().next());
@@ -116,7 +119,7 @@ fn directory_row(done: &ScanDone, directory: &Directory, worst: &WorstNames<'_>)
         charsets => Some(labels(charsets)),
     };
     json!([
-        Name::from(path_or_dot(&directory.path)),
+        Name::from(path_or_dot(directory.path.as_bytes())),
         counts.entries,
         counts.offending,
         counts.remarked,
@@ -145,9 +148,9 @@ fn labels_on_map<'n>(done: &'n ScanDone, directory: &'n Directory) -> Vec<Name<'
 
 /// Returns how the name may be read: the charset, or the one that it was taken for when it was encoded again; the text, its
 /// likelihood, and the evidence. `mixture` is the evidence of an ill-formed name, and `basis` says in words what it is of.
-fn readings(sample: &Sampled, (basis, mixture): (&str, &Mixture)) -> Vec<Value> {
-    let has = |finding| sample.found.iter().any(|found| found.finding == finding);
-    let name = sample.name.as_bytes();
+fn readings(entry: &ScanEntry, (basis, mixture): (&str, &Mixture)) -> Vec<Value> {
+    let has = |finding| entry.found.iter().any(|found| found.finding == finding);
+    let name = entry.name.as_bytes();
     let mut readings = Vec::new();
     if has(Finding::DoublyEncoded)
         && let Some(doubled) = doubly_encoded(name)
@@ -168,7 +171,8 @@ fn readings(sample: &Sampled, (basis, mixture): (&str, &Mixture)) -> Vec<Value> 
 
 /// Name, directory, findings, each as its number and words, readings, and a sibling that it is like.
 fn name_row(sample: &Sampled, evidence: (&str, &Mixture)) -> Value {
-    let findings = sample.found.iter().map(|found| {
+    let entry = &sample.entry;
+    let findings = entry.found.iter().map(|found| {
         let place = match found.offset.zip(found.length) {
             Some((offset, length)) if length > 1 => {
                 format!(", bytes {offset} to {}", offset + length - 1)
@@ -180,11 +184,11 @@ fn name_row(sample: &Sampled, evidence: (&str, &Mixture)) -> Value {
         json!([found.finding as usize, format!("{what}{place}")])
     });
     json!([
-        sample.name,
-        Name::from(path_or_dot(&sample.directory)),
+        entry.name,
+        Name::from(path_or_dot(sample.directory.as_bytes())),
         findings.collect::<Vec<_>>(),
-        readings(sample, evidence),
-        sample.like,
+        readings(entry, evidence),
+        entry.like,
     ])
 }
 

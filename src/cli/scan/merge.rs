@@ -7,7 +7,6 @@ use std::mem;
 use std::path::{Path, PathBuf};
 
 use super::json_lines::Lines;
-use super::scan_done::ScanDone;
 use crate::cli::CommandError;
 use crate::cli::error::cannot_be;
 use crate::names::Quoted;
@@ -19,15 +18,15 @@ const LONGEST: u64 = 1 << 28;
 
 const HOW: &str = "utf8fs scan --shard I/N --json DIR >FILE makes a report of a part";
 
-/// Makes one report of those of all parts. The lines of names go to the sink.
+/// Makes one report of those of all parts. The lines of names are printed if `lines` are wanted.
 ///
 /// # Errors
 /// A file cannot be read, or is no such report; the parts are not of one scan, or not all of them.
 pub(super) fn merged(
     reports: &[PathBuf],
     kept: Kept,
-    sink: &Lines,
-) -> Result<ScanDone, CommandError> {
+    lines: Option<&Lines>,
+) -> Result<ScanPart, CommandError> {
     let mut tally = Tally::new(kept);
     let mut parts: Vec<ScanPart> = Vec::new();
     for report in reports {
@@ -54,8 +53,8 @@ pub(super) fn merged(
         let message = format!("not all of {of} parts are there: {missing} missing");
         return Err(CommandError::usage(message).hint("scan what is missing, and name all reports"));
     }
-    if sink.reports() {
-        pass_on(reports, sink)?;
+    if let Some(lines) = lines {
+        pass_on(reports, lines)?;
     }
     let mut parts = parts.into_iter();
     let whole = parts.next();
@@ -64,7 +63,7 @@ pub(super) fn merged(
     if whole.of == 1 && whole.source == ScanSource::Walk {
         whole.roots.extend(parts.flat_map(|part| part.roots));
     }
-    Ok(ScanDone::new(whole, false))
+    Ok(whole)
 }
 
 fn unfit(report: &Path, line: u64, what: &str) -> CommandError {
@@ -74,7 +73,7 @@ fn unfit(report: &Path, line: u64, what: &str) -> CommandError {
 /// Calls `take` with the number and the text of each line, and what it says.
 fn each_line(
     report: &Path,
-    mut take: impl FnMut(u64, &[u8], ScanLine<'_>) -> Result<(), CommandError>,
+    mut take: impl FnMut(u64, &[u8], ScanLine) -> Result<(), CommandError>,
 ) -> Result<(), CommandError> {
     let unread = |error: std::io::Error| {
         CommandError::usage(cannot_be("read", Quoted::of(report), &error))
@@ -148,21 +147,14 @@ fn read_part(report: &Path) -> Result<ScanPart, CommandError> {
 }
 
 /// Prints the lines of names of all reports. A directory that several parts could not read comes once.
-fn pass_on(reports: &[PathBuf], sink: &Lines) -> Result<(), CommandError> {
+fn pass_on(reports: &[PathBuf], lines: &Lines) -> Result<(), CommandError> {
     let mut known = HashSet::new();
     for report in reports {
         each_line(report, |_, text, line| {
-            let is_new = match line {
-                ScanLine::Entry(_) => true,
-                ScanLine::Unread { .. } => known.insert(text.to_vec()),
-                ScanLine::LeftOut { .. }
-                | ScanLine::Directory(_)
-                | ScanLine::Guess(_)
-                | ScanLine::Part(_)
-                | ScanLine::Total(_) => false,
-            };
-            if is_new {
-                sink.take(&line);
+            let is_unread = matches!(line, ScanLine::Unread { .. });
+            let is_new = is_unread && known.insert(text.to_vec());
+            if is_new || matches!(line, ScanLine::Entry(_)) {
+                lines.take(&line);
             }
             Ok(())
         })?;

@@ -1,7 +1,5 @@
 //! A scan that is over.
 
-use std::cell::OnceCell;
-
 use strum::VariantArray;
 
 use crate::cli::guess_report::worth_showing;
@@ -18,25 +16,21 @@ pub(super) struct ScanDone {
     pub(super) scan: ScanPart,
     /// Is a charset map proposed or judged?
     pub(super) has_map: bool,
-    charsets: OnceCell<TreeCharsets>,
+    /// The charsets of the ill-formed names.
+    pub(super) charsets: TreeCharsets,
 }
 
 impl ScanDone {
     pub(super) fn new(scan: ScanPart, has_map: bool) -> Self {
         Self {
+            charsets: TreeCharsets::of(&scan.tally),
             scan,
             has_map,
-            charsets: OnceCell::new(),
         }
     }
 
     pub(super) fn is_offence(&self, finding: Finding) -> bool {
         self.scan.policy.offences.contains(&finding)
-    }
-
-    pub(super) fn charsets(&self) -> &TreeCharsets {
-        let read = || TreeCharsets::of(&self.scan.tally);
-        self.charsets.get_or_init(read)
     }
 
     /// Returns the commands that lead on.
@@ -46,17 +40,16 @@ impl ScanDone {
             _ => "DIR".to_owned(),
         };
         let options = self.migrate_options();
-        let charsets = self.charsets();
         if self.has_map {
             return Vec::new();
         }
-        if !charsets.totals.is_empty() {
+        if !self.charsets.totals.is_empty() {
             return vec![
                 format!("utf8fs scan --propose-map charsets.toml {root}"),
                 format!("utf8fs migrate --charset-map charsets.toml {options}{root}"),
             ];
         }
-        let Some(best) = worth_showing(&charsets.guesses).next() else {
+        let Some(best) = worth_showing(&self.charsets.guesses).next() else {
             let found = &self.scan.tally.counts.found;
             let is_fixed = found.doubly_encoded > 0
                 || found.forbidden > 0 && !options.is_empty()

@@ -2,10 +2,9 @@
 
 use super::scan_done::ScanDone;
 use crate::cli::guess_report::{doubled_line, guess_lines, worth_showing};
-use crate::cli::output::{counted, grouped, is_verbose, number_row, quoted};
+use crate::cli::output::{counted, grouped, is_verbose, number_row, path_or_dot, quoted};
 use crate::codec::{Charset, Malformed};
-use crate::records::{CharsetTotal, Directory, Finding, KindLabel, Name, Sampled};
-use crate::tree::scan::joined;
+use crate::records::{CharsetTotal, Directory, Finding, KindLabel, Name, ScanEntry};
 
 /// Directories that are printed.
 const WORST: usize = 10;
@@ -115,21 +114,21 @@ fn findings(done: &ScanDone, is_offence: bool) -> Vec<String> {
         lines.push(number_row(*count, &described(kind.0, kind.1)));
         let most = if is_verbose() { usize::MAX } else { SAMPLES };
         let samples = tally.samples.get(kind).into_iter().flatten().take(most);
-        lines.extend(samples.map(|sample| format!("                   {}", shown(sample))));
+        lines.extend(samples.map(|sample| format!("                   {}", shown(&sample.entry))));
     }
     lines
 }
 
-fn shown(sample: &Sampled) -> String {
-    let path = joined(sample.directory.as_bytes(), sample.name.as_bytes());
+fn shown(sample: &ScanEntry) -> String {
+    let path = quoted(sample.path.as_bytes());
     match &sample.like {
-        Some(like) => format!("{}, like {}", quoted(&path), quoted(like.as_bytes())),
-        None => quoted(&path),
+        Some(like) => format!("{path}, like {}", quoted(like.as_bytes())),
+        None => path,
     }
 }
 
 fn guesses(done: &ScanDone) -> Vec<String> {
-    let charsets = done.charsets();
+    let charsets = &done.charsets;
     let mut lines = Vec::new();
     if !charsets.totals.is_empty() {
         lines = totals(done);
@@ -151,7 +150,7 @@ fn guesses(done: &ScanDone) -> Vec<String> {
 
 /// Returns the numbers of names and directories by charset.
 fn totals(done: &ScanDone) -> Vec<String> {
-    let totals = &done.charsets().totals;
+    let totals = &done.charsets.totals;
     let mut lines = vec!["the ill-formed names mix charsets".to_owned()];
     for total in totals {
         let places = counted(total.directories, "directory");
@@ -203,7 +202,7 @@ fn worst(done: &ScanDone) -> Vec<String> {
     }
     let mut lines = vec!["directories with the most offences (own entries only)".to_owned()];
     for directory in offending.into_iter().take(WORST) {
-        let path = quoted(path_or_dot(&directory.path));
+        let path = quoted(path_or_dot(directory.path.as_bytes()));
         let charsets = charsets(done, directory);
         let of = grouped(directory.counts.entries);
         let what = format!("of {of}{charsets}  {path}");
@@ -214,7 +213,7 @@ fn worst(done: &ScanDone) -> Vec<String> {
 
 /// Returns the charsets of a directory, if those of the tree are mixed.
 fn charsets(done: &ScanDone, directory: &Directory) -> String {
-    match done.charsets().of_directory(directory) {
+    match done.charsets.of_directory(directory) {
         [] => String::new(),
         [charset] => format!(", {}", charset.label()),
         charsets => format!(", mixes {}", labels(charsets)),
@@ -240,12 +239,4 @@ fn left_out(done: &ScanDone) -> Vec<String> {
         ));
     }
     lines
-}
-
-/// Returns the path of a directory; a dot for that of a list.
-pub(super) fn path_or_dot<'n>(path: &'n Name<'_>) -> &'n [u8] {
-    match path.as_bytes() {
-        b"" => b".",
-        path => path,
-    }
 }

@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 
 use super::ascii_names::key;
 use super::name_list::NameList;
-use super::paths::joined;
-use super::scanner::Scan;
+use super::scanner::{Scan, joined};
 use crate::codec::guess::Guesser;
 use crate::records::{Counts, Directory, Finding, Found, Sampled, ScanEntry, ScanLine, Tally};
 use crate::tree::entry_list::EntryList;
@@ -54,18 +53,23 @@ impl Scan<'_> {
                 .any(|found| self.rules.offences().contains(&found.finding));
             counts.add_troubled(&found, offends);
             let hash = key(name) ^ key(path()).rotate_left(32);
+            let entry = || ScanEntry {
+                path: joined(&self.path(root, path()), name).into(),
+                name: name.to_vec().into(),
+                offends,
+                found: found.clone(),
+                like: collision.map(|collision| entries.name(collision.with).to_vec().into()),
+            };
             let sample = || Sampled {
                 hash,
                 directory: self.path(root, path()).into(),
-                name: name.to_vec().into(),
-                found: found.clone(),
-                like: collision.map(|collision| entries.name(collision.with).to_vec().into()),
+                entry: entry(),
             };
             for found in &found {
                 tally.add_kind(found, hash, sample);
             }
             if self.sink.is_some() {
-                self.report(&entry(&sample(), offends));
+                self.report(&ScanLine::Entry(entry()));
             }
         }
         counts.ascii = counts.entries - counts.beyond_ascii - counts.ill_formed;
@@ -80,15 +84,4 @@ impl Scan<'_> {
         self.reached.add(&directory, || self.path(root, path()));
         tally.add(directory);
     }
-}
-
-/// Returns the line of an entry.
-fn entry(name: &Sampled, offends: bool) -> ScanLine<'_> {
-    ScanLine::Entry(ScanEntry {
-        path: joined(name.directory.as_bytes(), name.name.as_bytes()).into(),
-        name: name.name.as_bytes().into(),
-        offends,
-        found: (&name.found).into(),
-        like: name.like.as_ref().map(|like| like.as_bytes().into()),
-    })
 }

@@ -10,7 +10,6 @@ mod name_list;
 mod name_rules;
 mod parts;
 mod path_list;
-mod paths;
 mod scan_progress;
 mod scan_result;
 mod scan_walker;
@@ -21,7 +20,6 @@ mod tests;
 mod tree_charsets;
 
 pub use name_rules::Rules;
-pub use paths::joined;
 pub use scan_progress::Reached;
 pub use scanner::{Scan, Sink};
 pub use shard::Shard;

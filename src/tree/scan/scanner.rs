@@ -4,7 +4,6 @@ use std::fmt::Debug;
 use std::io;
 
 use super::name_rules::Rules;
-use super::paths::joined;
 use super::scan_progress::Reached;
 use super::shard::Shard;
 use crate::backing::reason;
@@ -31,7 +30,7 @@ pub struct Scan<'s> {
 pub trait Sink: Debug + Sync {
     /// Takes the line of an entry with findings, or of a directory that could not be read. Returns `false` if nobody listens any
     /// more.
-    fn take(&self, line: &ScanLine<'_>) -> bool;
+    fn take(&self, line: &ScanLine) -> bool;
 }
 
 impl Scan<'_> {
@@ -41,7 +40,7 @@ impl Scan<'_> {
         joined(self.roots.get(root).map_or(b"", Vec::as_slice), path)
     }
 
-    pub(super) fn report(&self, line: &ScanLine<'_>) {
+    pub(super) fn report(&self, line: &ScanLine) {
         if self.sink.is_some_and(|sink| !sink.take(line)) {
             self.reached.end();
         }
@@ -49,14 +48,24 @@ impl Scan<'_> {
 
     /// Adds an unreadable directory or list. `depth` is its depth below a root; 0 for what every part reads.
     pub fn add_unread(&self, tally: &mut Tally, path: Vec<u8>, depth: usize, error: &io::Error) {
+        let path = Name::from(path);
         self.report(&ScanLine::Unread {
-            path: Name::from(&path),
-            reason: reason(error).into(),
+            path: path.clone(),
+            reason: reason(error),
         });
         let failure = Failure {
-            path: path.into(),
+            path,
             errno: error.raw_os_error().unwrap_or(libc::EIO),
         };
         tally.add_unread(failure, self.shard.is_above(depth));
     }
+}
+
+/// Returns the path of `name` below `above`, either of which may be empty.
+pub(super) fn joined(above: &[u8], name: &[u8]) -> Vec<u8> {
+    let slash: &[u8] = match (above, name) {
+        ([], _) | (_, []) | ([.., b'/'], _) => b"",
+        _ => b"/",
+    };
+    [above, slash, name].concat()
 }

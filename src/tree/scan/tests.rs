@@ -14,7 +14,7 @@ use crate::records::{Finding, KindLabel, ScanLine};
 struct Told(Mutex<String>);
 
 impl Sink for Told {
-    fn take(&self, line: &ScanLine<'_>) -> bool {
+    fn take(&self, line: &ScanLine) -> bool {
         let line = if let ScanLine::Entry(entry) = line {
             let path = entry.path.as_bytes();
             let found = entry.found.iter();

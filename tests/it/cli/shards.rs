@@ -358,7 +358,7 @@ fn parts_that_are_no_whole_are_refused() {
     };
     let rows = [
         ("\"version\":\"", "\"version\":\"1", "of one version"),
-        ("\"format\":5", "\"format\":2,\"x\":0", "is of format 2"),
+        ("\"format\":6", "\"format\":2,\"x\":0", "is of format 2"),
         ("\"shard\":1", "\"shard\":9", "a part that there is not"),
         (
             "\"source\":\"walk\"",
