@@ -24,7 +24,7 @@ use crate::daemon::command_error::Doing;
 use crate::daemon::mount_policy::name_map;
 use crate::names::Quoted;
 use crate::policy::Policy;
-use crate::records::{PolicyFile, ScanPart, ScanSource};
+use crate::records::{PolicyFile, ScanPart};
 use crate::tree::scan::{Kept, Reached, Rules, Scan, Shard, Sink, Tally};
 use crate::tree::tree_walk::Mounts;
 use json_lines::Lines;
@@ -96,13 +96,11 @@ fn scanned(
         roots: Vec::new(),
     };
     let line = |elapsed| progress_line(&reached, elapsed);
-    let (source, tally) = Progress::start(args.progress, false).during(line, || {
-        Ok(match &args.names_from {
-            Some(list) => (ScanSource::List, listed(&mut scan, list)?),
-            None => (ScanSource::Walk, walked(&mut scan, args)?),
-        })
+    let tally = Progress::start(args.progress, false).during(line, || match &args.names_from {
+        Some(list) => listed(&mut scan, list),
+        None => walked(&mut scan, args),
     })?;
-    Ok(scan.part(source, tally))
+    Ok(scan.part(tally))
 }
 
 /// Prints on standard error what could not be read, and returns how it ends.

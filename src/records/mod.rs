@@ -49,8 +49,8 @@ pub use policy_file::{
 };
 pub use scan_report::{
     CharsetGuess, CharsetTotal, Counts, Directory, DirectoryReport, Failure, Failures, Kept,
-    KindTotal, PART_FORMAT, PolicyReport, Sampled, ScanEntry, ScanLine, ScanPart, ScanSource,
-    ScanTotal, TOTAL_FORMAT, Tally,
+    KindTotal, PART_FORMAT, PolicyReport, Sampled, ScanEntry, ScanLine, ScanPart, ScanTotal,
+    TOTAL_FORMAT, Tally,
 };
 pub use sink_kind::SinkKind;
 pub use time::{Time, whole_milliseconds};

@@ -178,24 +178,12 @@ pub struct ScanPart {
     pub of: u64,
     /// The depth below a root at which directories are shared out.
     pub depth: usize,
-    /// The source of the names.
-    pub source: ScanSource,
-    /// The directories as they were typed.
+    /// The directories as they were typed; of a list one without a name.
     pub roots: Vec<Name<'static>>,
     /// The rules that names were judged by.
     pub policy: PolicyReport,
     /// All that was gathered.
     pub tally: Tally,
-}
-
-/// The source of the names of a scan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ScanSource {
-    /// Trees.
-    Walk,
-    /// A list of names.
-    List,
 }
 
 /// The limits of how much a [`Tally`] keeps.

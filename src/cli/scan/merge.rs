@@ -10,7 +10,7 @@ use super::json_lines::Lines;
 use crate::cli::CommandError;
 use crate::cli::error::cannot_be;
 use crate::names::Quoted;
-use crate::records::{FormatHead, Kept, ScanLine, ScanPart, ScanSource, Tally};
+use crate::records::{FormatHead, Kept, ScanLine, ScanPart, Tally};
 use crate::tree::scan::Sink;
 
 /// Longest line that is read; that of a part is some ten megabytes at most.
@@ -60,7 +60,7 @@ pub(super) fn merged(
     let whole = parts.next();
     let mut whole = whole.expect("invariant: --merge takes one report or more");
     whole.tally = tally;
-    if whole.of == 1 && whole.source == ScanSource::Walk {
+    if whole.of == 1 && !whole.is_list() {
         whole.roots.extend(parts.flat_map(|part| part.roots));
     }
     Ok(whole)

@@ -1,12 +1,12 @@
 //! The parts of a scan, and whether they are all of it.
 
 use super::scanner::Scan;
-use crate::records::{Name, PART_FORMAT, PolicyReport, ScanPart, ScanSource, Tally};
+use crate::records::{Name, PART_FORMAT, PolicyReport, ScanPart, Tally};
 
 impl Scan<'_> {
     /// Returns what a scan that is over found, as a part of it or as a whole.
     #[must_use]
-    pub fn part(self, source: ScanSource, tally: Tally) -> ScanPart {
+    pub fn part(self, tally: Tally) -> ScanPart {
         let policy = self.rules.policy();
         ScanPart {
             format: PART_FORMAT,
@@ -14,7 +14,6 @@ impl Scan<'_> {
             shard: self.shard.number,
             of: self.shard.of,
             depth: self.shard.depth,
-            source,
             policy: PolicyReport {
                 encoding: policy.encoding,
                 normalization: policy.form.into(),
@@ -70,6 +69,12 @@ impl ScanPart {
         Ok(())
     }
 
+    /// Is it of a list of names, and not of trees?
+    #[must_use]
+    pub fn is_list(&self) -> bool {
+        self.roots.iter().all(|root| root.as_bytes().is_empty())
+    }
+
     /// Returns what is another than in the first part of a scan; `None` if both are of one. Parts that are a whole each may be of
     /// any trees.
     #[must_use]
@@ -79,7 +84,7 @@ impl ScanPart {
             (first.of == self.of, "how many parts there are"),
             (is_alone || first.depth == self.depth, "--shard-depth"),
             (
-                first.source == self.source,
+                first.is_list() == self.is_list(),
                 "whether it is of trees or of a list",
             ),
             (first.policy == self.policy, "by what names conform"),

@@ -360,11 +360,6 @@ fn parts_that_are_no_whole_are_refused() {
         ("\"version\":\"", "\"version\":\"1", "of one version"),
         ("\"format\":6", "\"format\":2,\"x\":0", "is of format 2"),
         ("\"shard\":1", "\"shard\":9", "a part that there is not"),
-        (
-            "\"source\":\"walk\"",
-            "\"source\":\"none\"",
-            "unknown variant `none`",
-        ),
         ("\"vanished\":0}", "\"vanished\":-1}", "integer `-1`"),
         (
             "\"kinds\":[",
