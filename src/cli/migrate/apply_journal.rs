@@ -16,10 +16,7 @@ use crate::tree::undo_journal::{
 
 /// Plans each tree, and does it.
 pub(super) fn run(roots: &[Root], work: &Work<'_>) -> Result<(), CommandError> {
-    if work.args.journal.is_some() && roots.len() > 1 {
-        return Err(CommandError::usage("--journal is for one directory")
-            .hint("migrate them one by one, or leave it out"));
-    }
+    arguments::check_journal(work.args, roots.len())?;
     for root in roots {
         migrate(root, &arguments::typed(work.args), work, |draft| {
             work.plan(root, draft.metadata().ok().as_ref(), &|plan| {
@@ -41,14 +38,14 @@ pub(super) fn migrate(
     work: &Work<'_>,
     fill: impl FnOnce(&Draft) -> Result<(), CommandError>,
 ) -> Result<(), CommandError> {
-    let fault = |error: JournalError| failure(root, &error);
-    let _lock = TreeLock::take(&root.fd).map_err(fault)?;
+    let fault = failure(root);
+    let _lock = TreeLock::take(&root.fd).map_err(&fault)?;
     let journals = journal_path::find(root, work.args.journal.as_deref())?;
     let free = go_on(root, journals, options, work)?;
     let Some(path) = free.filter(|_| !work.stop.is_asked()) else {
         return Ok(());
     };
-    let draft = Draft::create(&path, &root.fd, root.bytes(), options).map_err(fault)?;
+    let draft = Draft::create(&path, &root.fd, root.bytes(), options).map_err(&fault)?;
     let before = work.counters.lock().unplanned();
     fill(&draft)?;
     // Until it is committed nothing is done: an empty or unfinished one is dropped.
@@ -146,8 +143,7 @@ fn carry_out(root: &Root, journal: &mut Journal, work: &Work<'_>) -> Result<(), 
         counters.begun += 1;
         counters.all = journal.steps();
     }
-    let outcome = apply(&root.fd, journal, work.threads, work);
-    let outcome = outcome.map_err(|error| failure(root, &error))?;
+    let outcome = apply(&root.fd, journal, work.threads, work).map_err(failure(root))?;
     let done = outcome.done + outcome.before;
     work.counters.lock().done = done;
     let to_go_on = outcome
@@ -162,7 +158,7 @@ fn carry_out(root: &Root, journal: &mut Journal, work: &Work<'_>) -> Result<(), 
     Ok(())
 }
 
-pub(super) fn failure(root: &Root, error: &JournalError) -> CommandError {
+pub(super) fn failure(root: &Root) -> impl Fn(JournalError) -> CommandError {
     let path = Quoted(root.bytes());
-    CommandError::failure(format!("{path} cannot be migrated: {error}"))
+    move |error| CommandError::failure(format!("{path} cannot be migrated: {error}"))
 }

@@ -65,7 +65,7 @@ pub(super) fn run(work: &Work<'_>) -> Result<(), CommandError> {
         if args.apply {
             migrate(root, &options, work, |draft| fill(Some(draft)))?;
         } else if !was_done(&journal_path::find_usual(root)?.earlier, &options, work) {
-            JournalError::refuse_read_only(&root.fd).map_err(|error| failure(root, &error))?;
+            JournalError::refuse_read_only(&root.fd).map_err(failure(root))?;
             fill(None)?;
             work.print_astray(&links.astray(&root.fd, root.bytes()));
         }
@@ -78,12 +78,7 @@ fn compare(args: &MigrateArgs, roots: &[Root]) -> Result<(), CommandError> {
     if roots.is_empty() {
         return Err(CommandError::usage("the plan is about no directory"));
     }
-    if args.journal.is_some() && roots.len() > 1 {
-        return Err(
-            CommandError::usage("--journal is for one directory, and the plan has more")
-                .hint("leave it out"),
-        );
-    }
+    arguments::check_journal(args, roots.len())?;
     if args.paths.is_empty() {
         return Ok(());
     }

@@ -1,94 +1,95 @@
 //! The arguments of `migrate`, as options of a plan.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use crate::cli::args::MigrateArgs;
 use crate::cli::{CommandError, charset_map};
+use crate::codec::Charset;
 use crate::names::{Patterns, Quoted};
 use crate::tree::plan::{Filter, PlanOptions};
 
-/// An option that says what is planned, and its value, if it was given; empty for a flag.
-type Asked = (&'static str, Option<String>);
-
 /// Is a plan read, to be checked or done? Else one is made.
 pub(super) fn is_by_plan(args: &MigrateArgs) -> bool {
-    let is_to_write = args.plan_format.is_some() || first(changes(args)).is_some();
+    let is_to_write = args.plan_format.is_some() || changes(args).next().is_some();
     args.plan.is_some() && (args.apply || !is_to_write)
 }
 
 /// Do the arguments go together?
 pub(super) fn check(args: &MigrateArgs) -> Result<(), CommandError> {
     let is_by_plan = is_by_plan(args);
-    let change = first(changes(args));
-    match change.or_else(|| first(limits(args))) {
+    let is_change = changes(args).next().is_some();
+    match changes(args).chain(limits(args)).next() {
         Some(option) if is_by_plan => Err(CommandError::usage(format!(
             "{option} contradicts a plan that is read: the plan says what is done"
         ))
         .hint("make a new plan with it, or leave it out")),
-        None | Some(_) if is_by_plan || change.is_some() => Ok(()),
+        None | Some(_) if is_by_plan || is_change => Ok(()),
         None | Some(_) => Err(CommandError::usage("nothing is asked for")
             .hint("give --from CHARSET or --from auto; see 'utf8fs migrate --help'")),
     }
 }
 
-/// Returns the first option that was given.
-fn first<const N: usize>(asked: [Asked; N]) -> Option<&'static str> {
-    let mut asked = asked.into_iter();
-    asked.find_map(|(option, value)| value.map(|_| option))
+/// Is a journal asked for where each of several trees has its own?
+pub(super) fn check_journal(args: &MigrateArgs, roots: usize) -> Result<(), CommandError> {
+    if args.journal.is_some() && roots > 1 {
+        return Err(CommandError::usage("--journal is for one directory")
+            .hint("migrate them one by one, or leave it out"));
+    }
+    Ok(())
 }
 
-/// The options that ask for other names.
-fn changes(args: &MigrateArgs) -> [Asked; 10] {
-    let map = args.charset_map.as_ref();
-    let map = map.map(|path| Quoted::of(path).to_string());
-    [
-        ("--from", list(args.from.as_deref())),
-        ("--to", args.to.map(|charset| charset.label().to_owned())),
-        ("--charset-map", map),
-        ("--set-charset", list(args.set_charset.as_deref())),
-        ("--fix-double", flag(args.fix_double)),
-        ("--escape", flag(args.escape)),
-        ("--unescape", word(args.unescape)),
-        ("--map", word(args.map)),
-        ("--normalize", word(args.normalize)),
-        ("--profile", word(args.profile)),
-    ]
+/// Returns the options that ask for other names, as a person would type them.
+fn changes(args: &MigrateArgs) -> impl Iterator<Item = String> {
+    let options = [
+        list("--from", args.from.as_deref()),
+        value("--to", args.to.map(Charset::label)),
+        value("--charset-map", args.charset_map.as_ref().map(Quoted::of)),
+        list("--set-charset", args.set_charset.as_deref()),
+        flag("--fix-double", args.fix_double),
+        flag("--escape", args.escape),
+        word("--unescape", args.unescape),
+        word("--map", args.map),
+        word("--normalize", args.normalize),
+        word("--profile", args.profile),
+    ];
+    options.into_iter().flatten()
 }
 
-/// The options that limit or refine this.
-fn limits(args: &MigrateArgs) -> [Asked; 7] {
-    let least = args.min_confidence.map(|least| least.to_string());
-    [
-        ("--shorten", flag(args.shorten)),
-        ("--allow-control", flag(args.allow_control)),
-        ("--min-confidence", least),
-        ("--on-collision", word(args.on_collision)),
-        ("--own-name", flag(args.own_name)),
-        ("--only", list(args.only.as_deref())),
-        ("--exclude", list(args.exclude.as_deref())),
-    ]
+/// Returns the options that limit or refine this.
+fn limits(args: &MigrateArgs) -> impl Iterator<Item = String> {
+    let options = [
+        flag("--shorten", args.shorten),
+        flag("--allow-control", args.allow_control),
+        value("--min-confidence", args.min_confidence),
+        word("--on-collision", args.on_collision),
+        flag("--own-name", args.own_name),
+        list("--only", args.only.as_deref()),
+        list("--exclude", args.exclude.as_deref()),
+    ];
+    options.into_iter().flatten()
 }
 
-fn list(values: Option<&[String]>) -> Option<String> {
-    values.map(|values| values.join(","))
+fn flag(option: &str, is_set: bool) -> Option<String> {
+    is_set.then(|| option.to_owned())
 }
 
-fn flag(is_set: bool) -> Option<String> {
-    is_set.then(String::new)
+fn value(option: &str, value: Option<impl Display>) -> Option<String> {
+    value.map(|value| format!("{option} {value}"))
 }
 
-fn word<W: Into<&'static str>>(value: Option<W>) -> Option<String> {
-    value.map(|word| word.into().to_owned())
+fn word(option: &str, word: Option<impl Into<&'static str>>) -> Option<String> {
+    value(option, word.map(Into::into))
 }
 
-/// The options as a person would type them, for headers.
+fn list(option: &str, values: Option<&[String]>) -> Option<String> {
+    value(option, values.map(|values| values.join(",")))
+}
+
+/// Returns all these options, for headers.
 pub(super) fn typed(args: &MigrateArgs) -> String {
-    let asked = changes(args).into_iter().chain(limits(args));
-    let words = asked.filter_map(|(option, value)| match value?.as_str() {
-        "" => Some(option.to_owned()),
-        value => Some(format!("{option} {value}")),
-    });
-    words.collect::<Vec<String>>().join(" ")
+    let options: Vec<String> = changes(args).chain(limits(args)).collect();
+    options.join(" ")
 }
 
 /// Returns the options of a header for a plan that was read from a file with that hash.
@@ -137,12 +138,7 @@ pub(super) fn plan_options(args: &MigrateArgs) -> Result<PlanOptions, CommandErr
 pub(super) fn filter(args: &MigrateArgs) -> Result<Filter, CommandError> {
     let patterns = |option: &str, patterns: &Option<Vec<String>>| {
         Patterns::new(patterns.as_deref().unwrap_or_default()).map_err(|error| {
-            let pattern = Quoted(error.pattern.as_bytes());
-            CommandError::usage(format!(
-                "{option} {pattern} is not a pattern: {}",
-                error.reason
-            ))
-            .hint(
+            CommandError::usage(format!("{option} {error}")).hint(
                 "a pattern is a path as /photos/** or a name as *.tmp, with * ? [a-z] {one,other}",
             )
         })
