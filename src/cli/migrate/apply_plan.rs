@@ -52,7 +52,6 @@ pub(super) fn run(work: &Work<'_>) -> Result<(), CommandError> {
             while let Some(plan) = reader.directory().map_err(refuse)? {
                 work.counters.lock().add_planned(&plan);
                 if !args.apply {
-                    work.print_changes(&plan);
                     links.add(&plan);
                 }
                 work.add(root, &plan, draft)?;

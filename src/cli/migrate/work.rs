@@ -13,7 +13,7 @@ use super::roots::Root;
 use super::{arguments, plan_text};
 use crate::cli::args::MigrateArgs;
 use crate::cli::error::cannot_be;
-use crate::cli::output::{Output, is_verbose, print_warning, warn_of_lost_time};
+use crate::cli::output::{Output, is_verbose, path_or_dot, print_warning, warn_of_lost_time};
 use crate::cli::stop::Stop;
 use crate::cli::{CommandError, ExitCode};
 use crate::names::Quoted;
@@ -106,7 +106,7 @@ impl<'w> Work<'w> {
         plan: &DirectoryPlan,
         draft: Option<&Draft>,
     ) -> Result<(), CommandError> {
-        self.print_left(plan);
+        self.print_plan(plan, draft.is_none());
         let changes: Vec<Change> = plan.lines.iter().filter_map(Change::of).collect();
         let Some(first) = plan.lines.first().filter(|_| !changes.is_empty()) else {
             return Ok(());
@@ -144,14 +144,6 @@ impl<'w> Work<'w> {
         self.print(&format!("{path} {what}: {why}{at}\n"));
     }
 
-    /// Prints what a plan would change, line by line, if that is wanted.
-    pub(super) fn print_changes(&self, plan: &DirectoryPlan) {
-        let changes = is_verbose().then(|| plan_text::lines(plan, |line| !line.is_left()));
-        if let Some(changes) = changes.filter(|changes| !changes.is_empty()) {
-            self.print(&changes);
-        }
-    }
-
     /// Reports links that a plan would lead elsewhere or nowhere.
     pub(super) fn print_astray(&self, links: &[Vec<u8>]) {
         for link in links {
@@ -163,17 +155,20 @@ impl<'w> Work<'w> {
         }
     }
 
-    /// Reports the entries that a plan leaves: a few by name, many by reason.
-    fn print_left(&self, plan: &DirectoryPlan) {
-        let mut left = String::new();
-        let mut lines = plan.lines.iter().filter(|line| line.is_left());
-        if lines.nth(FEW).is_some() && !is_verbose() {
-            DirectorySummary::of(plan, PlanLine::is_left).push(&mut left, &or_root(&plan.path()));
+    /// Reports the entries that a plan leaves: a few by name, many by reason. With --verbose a check reports all.
+    fn print_plan(&self, plan: &DirectoryPlan, is_check: bool) {
+        let mut text = String::new();
+        let mut left = plan.lines.iter().filter(|line| line.is_left());
+        if left.nth(FEW).is_some() && !is_verbose() {
+            let path = plan.path();
+            let name = Quoted(path_or_dot(&path)).to_string();
+            DirectorySummary::of(plan, PlanLine::is_left).push(&mut text, &name);
         } else {
-            left = plan_text::lines(plan, PlanLine::is_left);
+            let is_all = is_check && is_verbose();
+            text = plan_text::lines(plan, |line| is_all || line.is_left());
         }
-        if !left.is_empty() {
-            self.print(&left);
+        if !text.is_empty() {
+            self.print(&text);
         }
     }
 
@@ -234,20 +229,20 @@ impl PlanSink for Sink<'_> {
     /// Reports a directory that could not be read.
     fn failed(&self, place: &Place, error: &io::Error) {
         self.work.counters.lock().rest.unread += 1;
-        print_warning(&cannot_be("read", or_root(&place.path()), error));
+        print_warning(&cannot_be(
+            "read",
+            Quoted(path_or_dot(&place.path())),
+            error,
+        ));
     }
 
     fn left_out(&self, place: &Place) {
-        let path = or_root(&place.path());
+        let path = place.path();
+        let path = Quoted(path_or_dot(&path));
         print_warning(&format!("{path} is left out: it is on another mount"));
     }
 
     fn is_over(&self) -> bool {
         self.work.stop.is_asked() || self.end.lock().is_some()
     }
-}
-
-/// A path from the root of a tree, quoted; a dot for the root itself.
-fn or_root(path: &[u8]) -> String {
-    Quoted(if path.is_empty() { b"." } else { path }).to_string()
 }
