@@ -15,7 +15,7 @@ use crate::cli::args::{MigrateArgs, PlanFormat};
 use crate::cli::error::cannot_be;
 use crate::cli::output::{Output, is_verbose};
 use crate::names::Quoted;
-use crate::records::{PLAN_VERSION, PlanEnd, PlanHeader, PlanLine, json_line, push_json};
+use crate::records::{PLAN_VERSION, PlanEnd, PlanHeader, PlanLine, json_line};
 use crate::tree::plan::DirectoryPlan;
 
 /// Returns the file that the plan is written to; `None` for standard output.
@@ -63,7 +63,7 @@ pub(super) fn run(roots: &[Root], work: &Work<'_>) -> Result<(), CommandError> {
                 summary.lock().add(plan.path(), directory);
                 return Ok(true);
             }
-            output.bytes(&text(plan, format));
+            output.bytes(text(plan, format).as_bytes());
             Ok(!output.is_over())
         })?;
         let summary = summary.into_inner();
@@ -101,21 +101,14 @@ fn create(path: &Path) -> Result<File, CommandError> {
 }
 
 /// Returns the lines of a directory: those of a plan, or for people.
-fn text(plan: &DirectoryPlan, format: Option<PlanFormat>) -> Vec<u8> {
+fn text(plan: &DirectoryPlan, format: Option<PlanFormat>) -> String {
+    let lines = plan.lines.iter();
     match format {
-        None => plan_text::lines(plan, |_| true).into(),
+        None => plan_text::lines(plan, |_| true),
         Some(PlanFormat::Readable) => {
             let head = plan.lines.iter().take(1).map(PlanLine::readable_directory);
-            let text = head.chain(plan.lines.iter().map(PlanLine::readable));
-            text.collect::<String>().into()
+            head.chain(lines.map(PlanLine::readable)).collect()
         }
-        Some(PlanFormat::Json) => {
-            let mut json = Vec::with_capacity(plan.lines.len() * 320);
-            for line in &plan.lines {
-                push_json(&mut json, line);
-                json.push(b'\n');
-            }
-            json
-        }
+        Some(PlanFormat::Json) => lines.map(|line| json_line(line) + "\n").collect(),
     }
 }

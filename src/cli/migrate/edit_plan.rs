@@ -7,9 +7,9 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::cli::args::{MigrateArgs, PlanFormat};
-use crate::cli::error::cannot_be;
 use crate::cli::output::print_note;
 use crate::cli::{CommandError, ExitCode};
+use crate::daemon::command_error::Doing;
 use crate::names::ShellWord;
 
 /// Writes a plan, has it edited, and does what was saved. The plan is kept if that is refused or stopped.
@@ -23,9 +23,7 @@ pub(super) fn run(args: &MigrateArgs) -> Result<ExitCode, CommandError> {
         .prefix("utf8fs-plan-")
         .permissions(Permissions::from_mode(0o700))
         .tempdir();
-    let directory = directory.map_err(|error| {
-        CommandError::failure(cannot_be("made", "the directory for the plan", &error))
-    })?;
+    let directory = directory.doing("make a directory for the plan")?;
     let plan = directory.path().join("plan");
     let planned = super::run(&MigrateArgs {
         plan: Some(plan.clone()),
@@ -36,10 +34,7 @@ pub(super) fn run(args: &MigrateArgs) -> Result<ExitCode, CommandError> {
         json: false,
         ..args.clone()
     })?;
-    let read = || {
-        let plan = std::fs::read(&plan);
-        plan.map_err(|error| CommandError::failure(cannot_be("read", "the plan", &error)))
-    };
+    let read = || std::fs::read(&plan).doing("read the plan");
     let is_stopped = matches!(planned, ExitCode::Stopped(_));
     let has_changes = |plan: Vec<u8>| plan.windows(4).any(|start| start == b"\nin ");
     if is_stopped || !has_changes(read()?) {

@@ -1,11 +1,11 @@
 //! The places of journals.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use super::roots::Root;
 use crate::cli::CommandError;
 use crate::cli::error::cannot_be;
+use crate::daemon::command_error::Doing;
 use crate::names::Quoted;
 use crate::tree::undo_journal::JournalPaths;
 
@@ -15,7 +15,8 @@ use crate::tree::undo_journal::JournalPaths;
 /// There is no directory for them, and none can be made.
 pub(super) fn find(root: &Root, journal: Option<&Path>) -> Result<JournalPaths, CommandError> {
     if let Some(journal) = journal {
-        return JournalPaths::only(journal).map_err(|error| not_reached(journal, &error));
+        let what = format!("reach the journal {}", Quoted::of(journal));
+        return JournalPaths::only(journal).doing(&what);
     }
     let directory = state_directory().ok_or_else(|| {
         CommandError::failure("there is no place for the journal: HOME is not set")
@@ -35,13 +36,8 @@ pub(super) fn find(root: &Root, journal: Option<&Path>) -> Result<JournalPaths, 
 /// They cannot be reached.
 pub(super) fn find_usual(root: &Root) -> Result<JournalPaths, CommandError> {
     let directory = state_directory().unwrap_or_default();
-    let found = JournalPaths::within(&directory, &root.path);
-    found.map_err(|error| not_reached(&directory, &error))
-}
-
-fn not_reached(journal: &Path, error: &io::Error) -> CommandError {
-    let journal = format!("the journal {}", Quoted::of(journal));
-    CommandError::failure(cannot_be("reached", journal, error))
+    let what = format!("reach the journals in {}", Quoted::of(&directory));
+    JournalPaths::within(&directory, &root.path).doing(&what)
 }
 
 fn state_directory() -> Option<PathBuf> {

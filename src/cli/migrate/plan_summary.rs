@@ -15,8 +15,8 @@ const DIRECTORIES: usize = 10;
 /// The entries of a tree that a plan changes or leaves.
 #[derive(Debug, Default)]
 pub(super) struct PlanSummary {
-    /// The directories with the most such entries, the largest first.
-    largest: Vec<(Vec<u8>, DirectorySummary)>,
+    /// The directories with the most such entries, the largest first, by that number and the path.
+    largest: BTreeMap<(Reverse<u64>, Vec<u8>), DirectorySummary>,
     /// The number of the other directories, and their entries together.
     others: (u64, DirectorySummary),
 }
@@ -44,13 +44,10 @@ struct Row {
 impl PlanSummary {
     /// Adds a directory.
     pub(super) fn add(&mut self, path: Vec<u8>, directory: DirectorySummary) {
-        self.largest.push((path, directory));
-        self.largest.sort_by(|(path, one), (other_path, other)| {
-            let size = other.affected().cmp(&one.affected());
-            size.then_with(|| path.cmp(other_path))
-        });
+        let rank = (Reverse(directory.affected()), path);
+        self.largest.insert(rank, directory);
         if self.largest.len() > DIRECTORIES
-            && let Some((_, smallest)) = self.largest.pop()
+            && let Some((_, smallest)) = self.largest.pop_last()
         {
             self.others.0 += 1;
             self.others.1.merge(smallest);
@@ -60,7 +57,7 @@ impl PlanSummary {
     /// Returns the summary of the tree with this root.
     pub(super) fn text(&self, root: &[u8]) -> String {
         let mut text = String::new();
-        for (path, directory) in &self.largest {
+        for ((_, path), directory) in &self.largest {
             let path = match path.as_slice() {
                 b"" => root.to_vec(),
                 path => [root, b"/", path].concat(),
@@ -77,10 +74,8 @@ impl PlanSummary {
 
     /// Are there entries that it does not show?
     pub(super) fn hides_names(&self) -> bool {
-        let largest = self.largest.iter().map(|(_, directory)| directory);
-        let mut rows = largest
-            .chain([&self.others.1])
-            .flat_map(|all| all.rows.values());
+        let all = self.largest.values().chain([&self.others.1]);
+        let mut rows = all.flat_map(|directory| directory.rows.values());
         rows.any(|row| row.entries > 1)
     }
 }

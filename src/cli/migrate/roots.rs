@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::ptr;
 
 use crate::backing::{Dir, Stat};
 use crate::cli::CommandError;
@@ -62,11 +63,9 @@ pub(super) fn open_all(args: &MigrateArgs) -> Result<Vec<Root>, CommandError> {
             roots.push(root);
         }
     }
-    for (index, one) in roots.iter().enumerate() {
-        let mut others = roots.iter().enumerate();
-        if let Some((_, other)) =
-            others.find(|(other, root)| *other != index && root.contains(&one.path))
-        {
+    for one in &roots {
+        let mut others = roots.iter().filter(|other| !ptr::eq(*other, one));
+        if let Some(other) = others.find(|other| other.contains(&one.path)) {
             let (one, other) = (Quoted(one.bytes()), Quoted(other.bytes()));
             return Err(
                 CommandError::usage(format!("{one} lies in {other}, or is the same"))
@@ -80,19 +79,19 @@ pub(super) fn open_all(args: &MigrateArgs) -> Result<Vec<Root>, CommandError> {
 /// Returns the root of an argument's tree, and the name of the entry in it that alone is meant. A directory is a root itself.
 /// A file, and a directory whose own name is in question (`has_own_name`), is an entry of the directory that it lies in.
 fn tree_of(path: &Path, has_own_name: bool) -> Result<(PathBuf, Option<Vec<u8>>), CommandError> {
-    let fault = |error: std::io::Error| fault(path, &error);
+    let fault = fault(path);
     let is_dir = std::fs::metadata(path).is_ok_and(|stat| stat.is_dir());
     if is_dir && !has_own_name {
         return Ok((path.to_owned(), None));
     }
-    std::fs::symlink_metadata(path).map_err(fault)?;
+    std::fs::symlink_metadata(path).map_err(&fault)?;
     // A link that is given is renamed itself, unless it leads to a directory.
     let absolute = if is_dir {
-        path.canonicalize().map_err(fault)?
+        path.canonicalize().map_err(&fault)?
     } else {
         let parent = Path::new(".").join(path);
         let parent = parent.parent().map(Path::canonicalize).transpose();
-        let parent = parent.map_err(fault)?.unwrap_or_default();
+        let parent = parent.map_err(&fault)?.unwrap_or_default();
         parent.join(path.file_name().unwrap_or_default())
     };
     let no_entry = |why: &str| {
@@ -104,14 +103,14 @@ fn tree_of(path: &Path, has_own_name: bool) -> Result<(PathBuf, Option<Vec<u8>>)
         return Err(no_entry("it lies in no directory"));
     };
     let mount = |path: &Path| Stat::of(Dir::open_root(path)?).map(|stat| stat.mnt_id);
-    if is_dir && mount(parent).map_err(fault)? != mount(&absolute).map_err(fault)? {
+    if is_dir && mount(parent).map_err(&fault)? != mount(&absolute).map_err(&fault)? {
         return Err(no_entry("something is mounted on it"));
     }
     Ok((parent.to_owned(), Some(name.as_bytes().to_vec())))
 }
 
-fn fault(path: &Path, error: &std::io::Error) -> CommandError {
-    CommandError::usage(cannot_be("migrated", Quoted::of(path), error))
+fn fault(path: &Path) -> impl Fn(std::io::Error) -> CommandError {
+    |error| CommandError::usage(cannot_be("migrated", Quoted::of(path), &error))
 }
 
 /// Opens a tree. One that utf8fs shows is refused unless `is_view` is set.
@@ -119,9 +118,9 @@ fn fault(path: &Path, error: &std::io::Error) -> CommandError {
 /// # Errors
 /// It is no directory, or is shown by utf8fs.
 pub(super) fn open(path: &Path, is_view: bool) -> Result<Root, CommandError> {
-    let fault = |error: std::io::Error| fault(path, &error);
-    let absolute = std::fs::canonicalize(path).map_err(fault)?;
-    let fd = Dir::open_root(&absolute).map_err(fault)?.into_fd();
+    let fault = fault(path);
+    let absolute = std::fs::canonicalize(path).map_err(&fault)?;
+    let fd = Dir::open_root(&absolute).map_err(&fault)?.into_fd();
     if !is_view {
         view::refuse("migrate", path, &fd, false)?;
     }

@@ -16,6 +16,7 @@ use crate::cli::error::cannot_be;
 use crate::cli::output::{Output, is_verbose, path_or_dot, print_warning, warn_of_lost_time};
 use crate::cli::stop::Stop;
 use crate::cli::{CommandError, ExitCode};
+use crate::daemon::command_error::Doing;
 use crate::names::Quoted;
 use crate::records::PlanLine;
 use crate::tree::apply::Observer;
@@ -93,9 +94,8 @@ impl<'w> Work<'w> {
             take,
             end: Mutex::default(),
         };
-        planner.plan(&sink).map_err(|error| {
-            CommandError::failure(cannot_be("read", Quoted(root.bytes()), &error))
-        })?;
+        let what = format!("read {}", Quoted(root.bytes()));
+        planner.plan(&sink).doing(&what)?;
         sink.end.into_inner().unwrap_or(Ok(()))
     }
 
