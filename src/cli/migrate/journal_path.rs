@@ -35,7 +35,9 @@ pub(super) fn find(root: &Root, journal: Option<&Path>) -> Result<JournalPaths, 
 /// # Errors
 /// They cannot be reached.
 pub(super) fn find_usual(root: &Root) -> Result<JournalPaths, CommandError> {
-    let directory = state_directory().unwrap_or_default();
+    let Some(directory) = state_directory() else {
+        return Ok(JournalPaths::default());
+    };
     let what = format!("reach the journals in {}", Quoted::of(&directory));
     JournalPaths::within(&directory, &root.path).doing(&what)
 }

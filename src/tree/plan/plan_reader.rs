@@ -197,7 +197,8 @@ impl<R: BufRead> Reader<R> {
         match &mut record {
             PlanRecord::Header(header) => {
                 known(header.version)?;
-                self.is_to_charset = Some(header.options.split(' ').any(|word| word == "--to"));
+                // Nothing that comes before it goes with it.
+                self.is_to_charset = Some(header.options.starts_with("--to "));
                 let root = header.root.as_bytes();
                 if !root.starts_with(b"/") || root.contains(&0) {
                     return Err("\"root\" is not an absolute path".into());

@@ -12,7 +12,7 @@ use super::journal_file::Journal;
 use super::state::Status;
 
 /// The paths of the journals of a tree.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct JournalPaths {
     /// The journals of earlier migrations, the last one last.
     pub earlier: Vec<PathBuf>,

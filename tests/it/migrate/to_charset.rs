@@ -137,7 +137,9 @@ fn a_plan_to_utf_8_has_no_other_names() {
     migrate(tree.parent(), &to).expect(0);
     let plan = tree.parent().join("plan");
     let text = std::fs::read_to_string(&plan).unwrap();
-    std::fs::write(&plan, text.replace("--to iso-8859-1", "--from iso-8859-1")).unwrap();
-    let run = migrate(tree.parent(), &["--plan", "plan", "--apply"]).expect(2);
-    assert!(run.stderr.contains("not well-formed UTF-8"), "{run:?}");
+    for options in ["--from iso-8859-1", "--normalize nfc --only x --to y"] {
+        std::fs::write(&plan, text.replace("--to iso-8859-1", options)).unwrap();
+        let run = migrate(tree.parent(), &["--plan", "plan", "--apply"]).expect(2);
+        assert!(run.stderr.contains("not well-formed UTF-8"), "{run:?}");
+    }
 }
