@@ -14,7 +14,7 @@ use crate::daemon::mount_policy::{
 };
 use crate::names::Quoted;
 use crate::names::rules::{Decision, Exempt, Mode, Terms, Verdict};
-use crate::policy::{Class, Normalization, errno::symbol};
+use crate::policy::{Normalization, errno::symbol};
 use crate::records::{Name, PolicyFile, PolicySection, json_line};
 
 /// Runs `utf8fs policy`.
@@ -102,7 +102,7 @@ fn show(args: PolicyShowArgs) -> Result<ExitCode, CommandError> {
             Exempt::Uid => "exempt_uid",
             Exempt::Path => "exempt",
         };
-        let value = format!("by {}, as mode report", exempt.label());
+        let value = format!("by {}, as mode report", <&str>::from(exempt));
         let place = policy.whole.place(key).map(|place| policy.text.line(place));
         rows.push(("exempt", value, place.unwrap_or_default()));
     }
@@ -164,7 +164,7 @@ fn key_rows(policy: &LoadedPolicy, section: Option<Section<'_>>, terms: &Terms) 
     };
     let simple = |key, value: &str| row(key, value, &[here(key)]);
     let names = &terms.map.policy;
-    let classes = listed(names.forbid.iter().map(Class::label), "nothing");
+    let classes = listed(names.forbid.iter().map(<&str>::from), "nothing");
     let said_of_classes = [whole("profile"), whole("forbid"), own("forbid")];
     let chars = names.max_chars.map(|most| most.to_string());
     let unique = section.and_then(|(keys, _)| keys.unique);
@@ -172,7 +172,7 @@ fn key_rows(policy: &LoadedPolicy, section: Option<Section<'_>>, terms: &Terms) 
     let (unique, unique_key) = match terms.unique {
         None if terms.mode == Mode::Off && unique.is_some() => ("none: mode is off", "mode"),
         None => ("none", "unique"),
-        Some(alike) => (alike.label(), "unique"),
+        Some(alike) => (alike.into(), "unique"),
     };
     [
         simple("mode", terms.mode.into()),

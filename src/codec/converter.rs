@@ -95,10 +95,11 @@ pub enum ConvertFault {
 impl fmt::Display for ConvertFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Malformed(kind) => match kind.code_point() {
-                Some(code_point) => write!(f, "{} (U+{code_point:04X})", kind.label()),
-                None => f.write_str(kind.label()),
-            },
+            Self::Malformed(kind) => {
+                f.write_str(kind.into())?;
+                let code_point = kind.code_point();
+                code_point.map_or(Ok(()), |code_point| write!(f, " (U+{code_point:04X})"))
+            }
             Self::Unmappable(code_point) => write!(f, "unmappable (U+{code_point:04X})"),
         }
     }

@@ -70,12 +70,6 @@ pub enum Malformed {
 }
 
 impl Malformed {
-    /// The stable name of the kind, as in JSON: `overlong`, `truncated`, ...
-    #[must_use]
-    pub fn label(self) -> &'static str {
-        self.into()
-    }
-
     /// Returns the kind in words.
     #[must_use]
     pub fn describe(self) -> &'static str {

@@ -40,10 +40,4 @@ impl Form {
             Self::Nfd => text.nfd().collect(),
         }
     }
-
-    /// Returns the stable name: `nfc` or `nfd`.
-    #[must_use]
-    pub fn label(self) -> &'static str {
-        self.into()
-    }
 }

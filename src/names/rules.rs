@@ -208,14 +208,6 @@ pub enum Verdict {
     Reported,
 }
 
-impl Verdict {
-    /// Returns the stable name, as in JSON: `refused`, `normalized`, `reported`.
-    #[must_use]
-    pub fn label(self) -> &'static str {
-        self.into()
-    }
-}
-
 /// The decision about a new name that is not there yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {

@@ -17,12 +17,6 @@ pub enum Alike {
 }
 
 impl Alike {
-    /// Returns the stable name: `casefold` or `nfc`.
-    #[must_use]
-    pub fn label(self) -> &'static str {
-        self.into()
-    }
-
     /// Returns the key that names share if and only if they are alike. Bytes that are not text by RFC 3629, which have no
     /// case and which nothing combines with, stay as they are.
     #[must_use]

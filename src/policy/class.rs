@@ -41,12 +41,6 @@ impl Class {
     /// Every class, in the order in which they are listed to people.
     pub const ALL: &'static [Self] = Self::VARIANTS;
 
-    /// Returns the stable name, as in `--forbid` and JSON.
-    #[must_use]
-    pub fn label(self) -> &'static str {
-        self.into()
-    }
-
     /// Describes the class for people.
     #[must_use]
     pub fn describe(self) -> &'static str {

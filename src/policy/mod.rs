@@ -200,11 +200,11 @@ impl Rule {
     #[must_use]
     pub fn kind(self) -> Option<&'static str> {
         match self {
-            Self::IllFormed(_, malformed) => Some(malformed.label()),
-            Self::Forbidden(class) => Some(class.label()),
-            Self::NotNormalized(form) => Some(form.label()),
+            Self::IllFormed(_, malformed) => Some(malformed.into()),
+            Self::Forbidden(class) => Some(class.into()),
+            Self::NotNormalized(form) => Some(form.into()),
             Self::Unmappable(charset) => Some(charset.label()),
-            Self::NotUnique(alike) => Some(alike.label()),
+            Self::NotUnique(alike) => Some(alike.into()),
             Self::TooLong { unit, .. } => Some(unit.into()),
             Self::NotAComponent => None,
         }

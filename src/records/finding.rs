@@ -30,14 +30,6 @@ pub enum Finding {
     CollidesInForm,
 }
 
-impl Finding {
-    /// Returns the stable name, as in JSON.
-    #[must_use]
-    pub fn label(self) -> &'static str {
-        self.into()
-    }
-}
-
 /// The stable name of a kind of a finding: a malformed sequence, a forbidden class, a unit of length or a form. For doubly
 /// encoded text, it is the charset that the text was taken for; for collisions, `casefold` or `nfc`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -49,8 +41,8 @@ impl KindLabel {
         let mut all = ["bytes", "chars", "utf16", "casefold"]
             .into_iter()
             .chain(Malformed::VARIANTS.iter().copied())
-            .chain(Class::ALL.iter().map(|class| class.label()))
-            .chain([Form::Nfc, Form::Nfd].map(Form::label))
+            .chain(Class::ALL.iter().map(Into::into))
+            .chain([Form::Nfc, Form::Nfd].map(Into::into))
             .chain(Charset::all().map(Charset::label));
         let kind = all.find(|known| *known == label).map(Self);
         kind.ok_or_else(|| format!("unknown kind {}", Quoted(label.as_bytes())))

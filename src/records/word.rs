@@ -31,7 +31,7 @@ macro_rules! by_word {
 
 by_word!(
     Charset: Charset::label, charset;
-    Comparison: |how: Comparison| how.0.map_or("none", Alike::label), comparison;
+    Comparison: |how: Comparison| how.0.map_or("none", Into::into), comparison;
     KindLabel: |kind: KindLabel| kind.0, KindLabel::parse;
     Time: identity, |text: &str| text.parse().map(Time);
 );

@@ -42,7 +42,7 @@ pub(super) fn lines(args: &AuditLogArgs, summary: &LogSummary) -> Vec<String> {
 fn head(summary: &LogSummary) -> Vec<String> {
     let verdicts = summary.verdicts.rows().into_iter();
     let verdicts: Vec<String> = verdicts
-        .map(|(verdict, count)| format!("{} {}", grouped(count), verdict.label()))
+        .map(|(verdict, count)| format!("{} {}", grouped(count), <&str>::from(verdict)))
         .collect();
     let mut lines = vec![format!(
         "{} in {}: {}",

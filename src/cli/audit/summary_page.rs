@@ -38,7 +38,7 @@ pub(super) fn page(args: &AuditLogArgs, summary: &LogSummary) -> String {
     let (unit, over_time) = summary.over_time(args.by);
     let files: Vec<String> = args.files.iter().map(|file| input_name(file)).collect();
     let verdicts = summary.verdicts.rows().into_iter();
-    let verdicts = verdicts.map(|(verdict, count)| (verdict.label(), count));
+    let verdicts = verdicts.map(|(verdict, count)| (verdict.into(), count));
     let all = [("offences in the log", summary.offences())].into_iter();
     let rules = summary.rules.rows().into_iter().enumerate();
     let tables = summary.tables(args.top.unwrap_or(TOP)).into_iter();

@@ -3,7 +3,6 @@
 use strum::VariantArray;
 
 use crate::cli::guess_report::worth_showing;
-use crate::codec::Form;
 use crate::codec::guess::CERTAIN;
 use crate::names::ShellWord;
 use crate::policy::{Alike, Profile};
@@ -87,7 +86,7 @@ impl ScanDone {
     }
 
     fn form(&self, name: &str) -> String {
-        option(name, self.scan.policy.normalization.form().map(Form::label))
+        option(name, self.scan.policy.normalization.form().map(Into::into))
     }
 
     fn unique(&self) -> String {

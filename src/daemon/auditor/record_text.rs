@@ -68,10 +68,10 @@ impl OffenceRecord {
             "{} {}: {}",
             <&str>::from(self.operation),
             self.path,
-            self.verdict.label()
+            <&str>::from(self.verdict)
         );
         if let Some(exempt) = self.exempt {
-            line += &format!(", exempt by {}", exempt.label());
+            line += &format!(", exempt by {}", <&str>::from(exempt));
         }
         if let Some(errno) = &self.errno {
             line += &format!(" with {errno}");

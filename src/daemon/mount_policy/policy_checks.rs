@@ -182,7 +182,7 @@ impl Checks<'_> {
             }
             match (compares(section.unique), compared) {
                 (Some(how), Some((other, first))) if other != how => {
-                    let (other, at) = (other.label(), text.line(first));
+                    let (other, at) = (<&str>::from(other), text.line(first));
                     let message = format!(
                         "unique contradicts {other} of {at}: names of a mount are compared in one way"
                     );

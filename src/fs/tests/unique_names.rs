@@ -44,7 +44,7 @@ fn assert_record(
     verdict: Verdict,
 ) {
     assert_eq!(record.rule, RuleName::NotUnique);
-    assert_eq!(record.kind.as_deref(), Some(alike.label()));
+    assert_eq!(record.kind.as_deref(), Some(alike.into()));
     assert_eq!(record.verdict, verdict);
     assert_eq!(record.name.as_bytes(), name);
     assert_eq!(record.sibling, Some(sibling.into()));

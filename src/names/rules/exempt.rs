@@ -15,14 +15,6 @@ pub enum Exempt {
     Path,
 }
 
-impl Exempt {
-    /// Returns the stable name, as in JSON: `uid`, `path`.
-    #[must_use]
-    pub fn label(self) -> &'static str {
-        self.into()
-    }
-}
-
 /// Users and patterns that are exempt.
 #[derive(Debug, Clone, Default)]
 pub struct Exemptions {

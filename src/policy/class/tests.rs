@@ -264,7 +264,7 @@ fn a_set_holds_what_was_put_in_and_lists_it_in_order() {
 
 #[test]
 fn labels_are_all_different() {
-    let mut labels: Vec<&str> = Class::ALL.iter().map(|class| class.label()).collect();
+    let mut labels: Vec<&str> = Class::ALL.iter().map(Into::into).collect();
     labels.sort_unstable();
     labels.dedup();
     assert_eq!(labels.len(), Class::ALL.len());

@@ -121,7 +121,7 @@ impl Rules {
         if let Ok(text) = utf8::validate(name) {
             let form = self.policy.form.unwrap_or(Form::Nfc);
             if !form.holds(text) {
-                add(Found::whole(Finding::NotNormalized, form.label()));
+                add(Found::whole(Finding::NotNormalized, form.into()));
             }
             if let Some(doubled) = doubly_encoded(name) {
                 guesser.get_or_insert_default().add(name);

@@ -19,7 +19,7 @@ impl Sink for Told {
             let path = entry.path.as_bytes();
             let found = entry.found.iter();
             let found: Vec<String> = found
-                .map(|found| format!("{}/{}", found.finding.label(), found.kind.0))
+                .map(|found| format!("{}/{}", <&str>::from(found.finding), found.kind.0))
                 .collect();
             let mark = if entry.offends { "!" } else { "" };
             format!("{} {mark}{}\n", path.escape_ascii(), found.join(" "))

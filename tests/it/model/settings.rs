@@ -54,7 +54,7 @@ impl Setting {
         options.extend(["--on-violation", violation_label]);
         options.extend(["--profile", profile_label]);
         if let Some(form) = form {
-            options.extend(["--normalization", form.label()]);
+            options.extend(["--normalization", form.into()]);
         }
         let list = from.join(",");
         if !from.is_empty() {
@@ -91,7 +91,8 @@ impl Setting {
     /// No two names may differ in case or form alone.
     fn without_clashes(mut self, alike: Alike) -> Self {
         self.meaning.unique = Some(alike);
-        self.options.push(format!("--unique={}", alike.label()));
+        self.options
+            .push(format!("--unique={}", <&str>::from(alike)));
         self
     }
 
