@@ -14,13 +14,10 @@ mod single_byte;
 #[cfg(test)]
 mod tests;
 
-use std::sync::OnceLock;
-
 use unicode_normalization::char::is_public_assigned;
 
-use super::DecodeError;
+use super::{DecodeError, Malformed};
 use catalogue::{CATALOGUE, CatalogueEntry, Tables};
-use single_byte::{Source, Table};
 
 /// A stateless legacy charset.
 #[derive(Clone, Copy)]
@@ -109,19 +106,14 @@ impl Charset {
         CATALOGUE.iter().map(Self)
     }
 
-    /// Returns the table of a charset of one byte per character, which is made when it is first used.
-    fn table(self, source: Source, table: &OnceLock<Table>) -> &Table {
-        table.get_or_init(|| Table::new(source, self.label()))
-    }
-
     /// Decodes; strict: no replacement, and a byte-order mark is nothing special.
     ///
     /// Not checked: that the text encodes back to the same bytes. Some multi-byte charsets spell a character in two
     /// ways, or read characters that they do not write.
     ///
     /// # Errors
-    /// The first sequence that does not decode. It is [`Malformed::Truncated`](super::Malformed::Truncated) if the input ends in it and more bytes
-    /// could make it a character; all else is [`Malformed::Unassigned`](super::Malformed::Unassigned), with the length that the WHATWG's decoders give it:
+    /// The first sequence that does not decode. It is [`Malformed::Truncated`] if the input ends in it and more bytes
+    /// could make it a character; all else is [`Malformed::Unassigned`], with the length that the WHATWG's decoders give it:
     /// an ASCII byte after a lead byte with which it makes no character is not part of the sequence. More input can
     /// change the error only if less than [`Charset::max_len`] bytes follow its offset.
     pub fn decode(self, bytes: &[u8]) -> Result<String, DecodeError> {
@@ -130,9 +122,63 @@ impl Charset {
         {
             return Ok(text.to_owned());
         }
+        let mut text = String::with_capacity(bytes.len() * 2);
+        match self.read(bytes, |c| text.push(c)) {
+            length if length == bytes.len() => Ok(text),
+            length => Err(self.diagnose(bytes, length)),
+        }
+    }
+
+    /// Adds the code points that `bytes` spell to `code_points`, and says how many bytes these were: all of them if
+    /// `is_last`. Else fewer bytes than a character can have may be left at the end, whose meaning hangs on what follows.
+    ///
+    /// # Errors
+    /// The first sequence that does not decode; what comes before it was added.
+    pub(super) fn decode_into(
+        self,
+        bytes: &[u8],
+        is_last: bool,
+        code_points: &mut Vec<u32>,
+    ) -> Result<usize, DecodeError> {
+        let length = self.read(bytes, |c| code_points.push(c.into()));
+        let left = bytes.len() - length;
+        if left == 0 || !is_last && left < self.max_len() {
+            Ok(length)
+        } else {
+            Err(self.diagnose(bytes, length))
+        }
+    }
+
+    /// Reads characters up to the first sequence that is none, and says how many bytes these were.
+    fn read(self, bytes: &[u8], mut take: impl FnMut(char)) -> usize {
         match &self.0.tables {
-            Tables::SingleByte(source, table) => self.table(*source, table).decode(bytes),
-            Tables::MultiByte(charset) => charset.decode(bytes),
+            Tables::SingleByte(table) => {
+                let known = bytes.iter().map_while(|byte| table.character(*byte));
+                known.map(take).count()
+            }
+            Tables::MultiByte(characters) => {
+                let mut rest = bytes;
+                while let Some((c, length)) = characters.first(rest) {
+                    take(c);
+                    rest = rest.get(length..).unwrap_or_default();
+                }
+                bytes.len() - rest.len()
+            }
+        }
+    }
+
+    /// Says what is wrong at `offset`, where no character is.
+    fn diagnose(self, bytes: &[u8], offset: usize) -> DecodeError {
+        let (length, kind) = match &self.0.tables {
+            Tables::SingleByte(..) => (1, Malformed::Unassigned),
+            Tables::MultiByte(characters) => {
+                characters.diagnose(bytes.get(offset..).unwrap_or_default())
+            }
+        };
+        DecodeError {
+            offset,
+            length,
+            kind,
         }
     }
 
@@ -144,13 +190,9 @@ impl Charset {
     /// reads but does not write those rows of Hong Kong's supplement; they are no part of Big5 here.)
     #[must_use]
     pub fn first_len(self, bytes: &[u8]) -> Option<usize> {
-        let first = *bytes.first()?;
         match &self.0.tables {
-            _ if first.is_ascii() => Some(1),
-            Tables::SingleByte(source, table) => {
-                self.table(*source, table).character(first).map(|_| 1)
-            }
-            Tables::MultiByte(charset) => charset.first_len(bytes),
+            Tables::SingleByte(table) => table.character(*bytes.first()?).map(|_| 1),
+            Tables::MultiByte(characters) => characters.first(bytes).map(|(_, length)| length),
         }
     }
 
@@ -159,7 +201,7 @@ impl Charset {
     pub fn max_len(self) -> usize {
         match &self.0.tables {
             Tables::SingleByte(..) => 1,
-            Tables::MultiByte(charset) => charset.max_len(),
+            Tables::MultiByte(characters) => characters.charset.max_len(),
         }
     }
 
@@ -171,10 +213,34 @@ impl Charset {
         if text.is_ascii() {
             return Ok(text.as_bytes().to_owned());
         }
-        match &self.0.tables {
-            Tables::SingleByte(source, table) => self.table(*source, table).encode(text),
-            Tables::MultiByte(charset) => charset.encode(text),
+        let mut bytes = Vec::with_capacity(text.len());
+        for (offset, unmappable) in text.char_indices() {
+            let written = self.push(unmappable, &mut bytes);
+            written.ok_or(EncodeError { offset, unmappable })?;
         }
+        Ok(bytes)
+    }
+
+    /// Adds the bytes of `code_points` to `bytes`.
+    ///
+    /// # Errors
+    /// The index of the first code point that it lacks; what comes before it was added.
+    pub(super) fn encode_into(self, code_points: &[u32], bytes: &mut Vec<u8>) -> Result<(), usize> {
+        for (index, code_point) in code_points.iter().enumerate() {
+            let c = char::from_u32(*code_point);
+            c.and_then(|c| self.push(c, bytes)).ok_or(index)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the bytes of a character; `None` if there are none.
+    fn push(self, c: char, bytes: &mut Vec<u8>) -> Option<()> {
+        match &self.0.tables {
+            Tables::SingleByte(table) => bytes.push(table.byte(c)?),
+            Tables::MultiByte(_) if c.is_ascii() => bytes.push(u8::try_from(c).ok()?),
+            Tables::MultiByte(characters) => bytes.extend(characters.sequence(c)?),
+        }
+        Some(())
     }
 
     /// Decodes if the text encodes back to just these bytes (law N6); else `None`.
@@ -182,13 +248,20 @@ impl Charset {
     /// `None` also where `/` or NUL would appear or vanish, or the text would newly be empty, `.` or `..` (law C5).
     #[must_use]
     pub fn decode_reversibly(self, bytes: &[u8]) -> Option<String> {
-        let text = self.decode(bytes).ok()?;
-        let comes_back = match &self.0.tables {
+        let text = self
+            .gives_back(bytes)
+            .then(|| self.decode(bytes).ok())
+            .flatten()?;
+        is_same_component(bytes, &text).then_some(text)
+    }
+
+    /// Would the text of `bytes`, if they decode, encode to them?
+    pub(super) fn gives_back(self, bytes: &[u8]) -> bool {
+        match &self.0.tables {
             // None has two bytes for one character.
             Tables::SingleByte(..) => true,
-            Tables::MultiByte(charset) => charset.encode_unverified(&text).as_deref() == Ok(bytes),
-        };
-        (comes_back && is_same_component(bytes, &text)).then_some(text)
+            Tables::MultiByte(characters) => characters.gives_back(bytes),
+        }
     }
 }
 

@@ -1,6 +1,5 @@
 //! From any encoding or charset to any other, piece by piece of a stream.
 
-mod target;
 #[cfg(test)]
 mod tests;
 
@@ -48,6 +47,36 @@ impl Coding {
             Self::Form(encoding) => encoding.is_file_system_safe(),
             Self::Legacy(_) => true,
         }
+    }
+
+    /// See [`Encoding::decode_into`].
+    fn decode_into(
+        self,
+        bytes: &[u8],
+        is_last: bool,
+        code_points: &mut Vec<u32>,
+    ) -> Result<usize, DecodeError> {
+        match self {
+            Self::Form(encoding) => encoding.decode_into(bytes, is_last, code_points),
+            Self::Legacy(charset) => charset.decode_into(bytes, is_last, code_points),
+        }
+    }
+
+    /// See [`Encoding::encode_into`].
+    fn encode_into(self, code_points: &[u32], bytes: &mut Vec<u8>) -> Result<(), usize> {
+        match self {
+            Self::Form(encoding) => encoding.encode_into(code_points, bytes),
+            Self::Legacy(charset) => charset.encode_into(code_points, bytes),
+        }
+    }
+
+    /// The length of the first character of `bytes`, which start with one.
+    fn first_len(self, bytes: &[u8]) -> usize {
+        let length = match self {
+            Self::Form(encoding) => encoding.first(bytes).map(|piece| piece.length),
+            Self::Legacy(charset) => charset.first_len(bytes),
+        };
+        length.unwrap_or(1)
     }
 }
 
@@ -140,15 +169,6 @@ pub struct Converter {
     repairs: Repairs,
 }
 
-/// A decoded stretch of the input.
-struct Stretch {
-    /// Its length in bytes of the input.
-    length: usize,
-    code_points: Vec<u32>,
-    /// The malformed sequence right behind it.
-    error: Option<DecodeError>,
-}
-
 impl Converter {
     /// A conversion that stops at what is malformed or unmappable, or repairs it.
     #[must_use]
@@ -201,17 +221,17 @@ impl Converter {
     fn run(&mut self, is_last: bool) -> Result<(), ConvertError> {
         let kept = std::mem::take(&mut self.kept);
         let mut rest = kept.as_slice();
+        let mut code_points = Vec::new();
         loop {
-            let stretch = self.decode(rest, is_last);
-            let (known, behind) = rest.split_at_checked(stretch.length).unwrap_or((rest, &[]));
-            self.encode(known, &stretch.code_points)?;
+            code_points.clear();
+            let decoded = self.from.decode_into(rest, is_last, &mut code_points);
+            let length = decoded.unwrap_or_else(|error| error.offset);
+            let (known, behind) = rest.split_at_checked(length).unwrap_or((rest, &[]));
+            self.encode(known, &code_points)?;
             self.offset += as_u64(known.len());
             rest = behind;
-            let Some(error) = stretch.error else {
-                if stretch.length == 0 {
-                    break;
-                }
-                continue;
+            let Err(error) = decoded else {
+                break;
             };
             let length = match (self.lossy, self.from) {
                 (Some(Repair::Replace), Coding::Form(encoding)) => encoding.maximal_subpart(rest),
@@ -227,53 +247,17 @@ impl Converter {
         Ok(())
     }
 
-    /// Decodes as much of `rest` as is certain, of a charset a window at most.
-    fn decode(&self, rest: &[u8], is_last: bool) -> Stretch {
-        /// Bounds the cost of each malformed sequence, however much follows it.
-        const WINDOW: usize = 1024;
-        match self.from {
-            Coding::Form(encoding) => {
-                let mut code_points = Vec::new();
-                let done = encoding.decode_into(rest, is_last, &mut code_points);
-                Stretch {
-                    length: done.unwrap_or_else(|error| error.offset),
-                    code_points,
-                    error: done.err(),
-                }
-            }
-            Coding::Legacy(charset) => {
-                let window = rest.get(..WINDOW).unwrap_or(rest);
-                let is_last = is_last && window.len() == rest.len();
-                let decoded = charset.decode(window);
-                let error = decoded.as_ref().err().copied();
-                let length = error.map_or(window.len(), |error| error.offset);
-                let sound = window.get(..length).unwrap_or_default();
-                let text = decoded.or_else(|_| charset.decode(sound));
-                let is_certain = is_last || length + charset.max_len() <= window.len();
-                Stretch {
-                    length,
-                    code_points: text.unwrap_or_default().chars().map(u32::from).collect(),
-                    error: error.filter(|_| is_certain),
-                }
-            }
-        }
-    }
-
     /// Writes the characters that `known` decoded to.
     fn encode(&mut self, known: &[u8], code_points: &[u32]) -> Result<(), ConvertError> {
         let mut left = code_points;
         // Where in `known` the first of `left` is.
         let mut place = 0;
-        while let Err(index) = target::encode(self.to, left, &mut self.written) {
+        while let Err(index) = self.to.encode_into(left, &mut self.written) {
             let mut length = 0;
             for _ in 0..=index {
                 place += length;
                 let rest = known.get(place..).unwrap_or_default();
-                length = match self.from {
-                    Coding::Form(encoding) => encoding.first(rest).map(|piece| piece.length),
-                    Coding::Legacy(charset) => charset.first_len(rest),
-                }
-                .unwrap_or(1);
+                length = self.from.first_len(rest);
             }
             let unmappable = known.get(place..place + length).unwrap_or_default();
             let code_point = left.get(index).copied().unwrap_or_default();
@@ -318,10 +302,11 @@ impl Converter {
             }
         };
         let before = self.written.len();
-        match target::encode(self.to, &code_points, &mut self.written) {
+        match self.to.encode_into(&code_points, &mut self.written) {
             Ok(()) => Ok(()),
             Err(_) if repair == Repair::Replace => {
-                target::encode(self.to, &[0x3F], &mut self.written).map_err(|_index| error)
+                let mark = self.to.encode_into(&[0x3F], &mut self.written);
+                mark.map_err(|_index| error)
             }
             Err(index) => {
                 self.written.truncate(before);

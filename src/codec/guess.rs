@@ -19,7 +19,6 @@
 mod doubled;
 mod mixture;
 mod model;
-mod pairs;
 mod sample;
 mod scored_text;
 mod script;

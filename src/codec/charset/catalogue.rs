@@ -1,8 +1,8 @@
 //! The allow-list (law C4): every charset on offer, its other names, where its tables are, and how common it is.
 
-use std::sync::{LazyLock, OnceLock};
+use std::sync::LazyLock;
 
-use super::multi_byte::MultiByte;
+use super::multi_byte::Characters;
 use super::single_byte::{Source, Table};
 
 /// A row for each charset; the comment at its start says what is in the columns.
@@ -22,10 +22,10 @@ pub(super) struct CatalogueEntry {
 
 /// The tables of a charset.
 pub(super) enum Tables {
-    /// A byte per character; the table is made when it is first used.
-    SingleByte(Source, OnceLock<Table>),
+    /// A byte per character.
+    SingleByte(Table),
     /// Up to four bytes per character.
-    MultiByte(MultiByte),
+    MultiByte(Characters),
 }
 
 pub(super) static CATALOGUE: LazyLock<Vec<CatalogueEntry>> = LazyLock::new(|| {
@@ -36,22 +36,26 @@ pub(super) static CATALOGUE: LazyLock<Vec<CatalogueEntry>> = LazyLock::new(|| {
 
 fn entry(row: &'static str) -> Option<CatalogueEntry> {
     let mut columns = row.split('|').map(str::trim);
+    let label = columns.next()?;
     Some(CatalogueEntry {
-        label: columns.next()?,
-        tables: tables(columns.next()?)?,
+        label,
+        tables: tables(label, columns.next()?)?,
         weight: columns.next()?.parse().ok()?,
         languages: columns.next()?,
         aliases: columns.next()?,
     })
 }
 
-fn tables(word: &str) -> Option<Tables> {
+fn tables(label: &str, word: &str) -> Option<Tables> {
     let source = match (word, word.parse()) {
         ("iso", _) => Source::Iso,
         ("vendor", _) => Source::Vendor,
         ("koi8-u", _) => Source::Koi8U,
         (_, Ok(page)) => Source::Dos(page),
-        (_, Err(_)) => return word.parse().ok().map(Tables::MultiByte),
+        (_, Err(_)) => {
+            let charset = word.parse().ok()?;
+            return Some(Tables::MultiByte(Characters::new(charset)));
+        }
     };
-    Some(Tables::SingleByte(source, OnceLock::new()))
+    Some(Tables::SingleByte(Table::new(source, label)))
 }

@@ -1,15 +1,14 @@
-//! Charsets of one to four bytes per character, by `encoding_rs`, made stricter than the WHATWG has them.
+//! Charsets of one to four bytes per character, by `encoding_rs`, made stricter than the WHATWG has them. They are
+//! stateless: each sequence of bytes is read by itself.
 
 use std::collections::HashMap;
-use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 
-use encoding_rs::{DecoderResult, EncoderResult, Encoding};
+use encoding_rs::{DecoderResult, Encoding};
 use strum::EnumString;
 
-use super::EncodeError;
 use super::corrections::{BIG5, Correction, GB_18030_2022, GBK_USER_DEFINED, JIS_X_0208};
-use crate::codec::{DecodeError, Malformed};
+use crate::codec::Malformed;
 
 /// A multi-byte charset.
 #[derive(Clone, Copy, PartialEq, Eq, EnumString)]
@@ -54,232 +53,188 @@ impl MultiByte {
         }
     }
 
-    /// Decodes, or says which sequence is the first that does not.
-    pub(super) fn decode(self, bytes: &[u8]) -> Result<String, DecodeError> {
-        match decode_as_library(self.encoding(), bytes) {
-            Ok(text) => match self.hole(bytes) {
-                None => Ok(self.correct(bytes, text)),
-                Some(error) => Err(error),
-            },
-            Err((offset, length)) => {
-                let sound = bytes.get(..offset).unwrap_or_default();
-                let diagnose = || self.diagnose(bytes, offset, length);
-                Err(self.hole(sound).unwrap_or_else(diagnose))
-            }
-        }
-    }
-
-    /// The text of `bytes` by the charset's own standard, from the library's.
-    fn correct(self, bytes: &[u8], text: String) -> String {
-        let corrections = self.corrections();
-        let mut of_library = corrections.iter().map(|(_, library, _)| *library);
-        if !of_library.any(|library| text.contains(library)) {
-            return text;
-        }
-        let mut rest = bytes;
-        let correct = |c| {
-            let length = self.announced(rest).unwrap_or_default();
-            let (sequence, after) = rest.split_at_checked(length).unwrap_or_default();
-            rest = after;
-            let fix = corrections.iter().find(|(bytes, ..)| *bytes == sequence);
-            fix.map_or(c, |(_, _, standard)| *standard)
-        };
-        text.chars().map(correct).collect()
-    }
-
-    /// See [`super::Charset::first_len`].
-    pub(super) fn first_len(self, bytes: &[u8]) -> Option<usize> {
-        let length = self.announced(bytes)?;
-        let first = bytes.get(..length)?;
-        self.takes(first).then_some(length)
-    }
-
-    fn takes(self, bytes: &[u8]) -> bool {
-        decode_as_library(self.encoding(), bytes).is_ok() && self.hole(bytes).is_none()
-    }
-
-    /// The length that the first character has by its first two bytes, if there is one; `None` only of nothing.
-    fn announced(self, bytes: &[u8]) -> Option<usize> {
-        let lead = *bytes.first()?;
-        let length = match (self, lead) {
-            (_, 0..=0x80) | (Self::ShiftJis, 0xA1..=0xDF) => 1,
-            (Self::Gb18030, _) if bytes.get(1).is_some_and(u8::is_ascii_digit) => 4,
-            (Self::EucJp, 0x8F) => 3,
+    /// The length that the first character has by its first two bytes, if there is one.
+    fn announced(self, bytes: &[u8]) -> usize {
+        match (self, bytes) {
+            (_, [0..=0x80, ..]) | (Self::ShiftJis, [0xA1..=0xDF, ..]) => 1,
+            (Self::Gb18030, [_, second, ..]) if second.is_ascii_digit() => 4,
+            (Self::EucJp, [0x8F, ..]) => 3,
             _ => 2,
-        };
-        Some(length)
-    }
-
-    /// Returns the first sequence that the library takes although the charset does not have it. In `Shift_JIS` that
-    /// is 80 as U+0080, in GB18030 it is 80 as the euro sign (which is A2 E3 there). In GBK it is each sequence of
-    /// four bytes, in Big5 the rows before A1 of Hong Kong's supplement. As in the WHATWG's decoders, an ASCII byte
-    /// never ends such a sequence.
-    fn hole(self, bytes: &[u8]) -> Option<DecodeError> {
-        let mut offset = 0;
-        while let Some(rest) = bytes.get(offset..) {
-            let length = self.announced(rest)?;
-            let is_hole = match (self, rest) {
-                (Self::ShiftJis | Self::Gb18030, [0x80, ..]) => true,
-                (Self::Gbk, [0x81..=0xFE, second, ..]) => second.is_ascii_digit(),
-                (Self::Big5, [lead, ..]) => (0x81..=0xA0).contains(lead),
-                _ => false,
-            };
-            if is_hole {
-                let ends_in_ascii = rest.get(1).is_some_and(u8::is_ascii);
-                let length = if ends_in_ascii { 1 } else { length };
-                return Some(unassigned(offset, length));
-            }
-            offset += length;
         }
-        None
     }
 
-    /// Says what is wrong at `offset`, where the library found a malformed sequence of `length` bytes.
-    #[cold]
-    fn diagnose(self, bytes: &[u8], offset: usize, length: usize) -> DecodeError {
-        let rest = bytes.get(offset..).unwrap_or_default();
-        let is_ascii_after_lead = rest.get(1).is_some_and(u8::is_ascii);
-        if self.is_cut_short(rest) {
-            DecodeError {
-                offset,
-                length: rest.len(),
-                kind: Malformed::Truncated,
-            }
-        } else if self == Self::Gbk && is_ascii_after_lead {
-            // The library waits for four bytes after a digit.
-            unassigned(offset, 1)
+    /// The character of one whole sequence by the charset's own standard.
+    fn character(self, sequence: &[u8]) -> Option<char> {
+        let mut corrections = self.corrections().iter();
+        match corrections.find(|(bytes, _)| *bytes == sequence) {
+            Some((_, standard)) => Some(*standard),
+            None => self.of_library(sequence),
+        }
+    }
+
+    /// Is this sequence a character that is written as it?
+    fn comes_back(self, sequence: &[u8]) -> bool {
+        let written = self.character(sequence).and_then(|c| self.sequence(c));
+        written.as_deref() == Some(sequence)
+    }
+
+    /// The library's character, if the charset has one there. In `Shift_JIS` the library has U+0080 for 80, in GB18030
+    /// the euro sign (which is A2 E3 there), and in Big5 the rows before A1 of Hong Kong's supplement.
+    fn of_library(self, sequence: &[u8]) -> Option<char> {
+        let is_hole = matches!(
+            (self, sequence),
+            (Self::ShiftJis | Self::Gb18030, [0x80]) | (Self::Big5, [0x81..=0xA0, ..])
+        );
+        let encoding = self.encoding();
+        let text = encoding.decode_without_bom_handling_and_without_replacement(sequence)?;
+        text.chars().next().filter(|_| !is_hole)
+    }
+
+    /// The bytes of a character by the charset's own standard. They may be those of another one: the library writes a
+    /// few characters as others (`¥` as `\` in `Shift_JIS`).
+    ///
+    /// In EUC-JP the standard has the characters of JIS X 0212 too, such as the accented letters of Europe (`é` is
+    /// 8F AB B1). Of those the library writes only what NEC and IBM have too, as they do.
+    fn sequence(self, c: char) -> Option<Vec<u8>> {
+        static JIS_X_0212: LazyLock<HashMap<char, [u8; 3]>> = LazyLock::new(|| {
+            let cells = |row| (0xA1..=0xFE).map(move |cell| [0x8F, row, cell]);
+            let read = |bytes: [u8; 3]| Some((MultiByte::EucJp.of_library(&bytes)?, bytes));
+            (0xA1..=0xFE).flat_map(cells).filter_map(read).collect()
+        });
+        let mut corrections = self.corrections().iter();
+        if let Some((bytes, _)) = corrections.find(|(_, standard)| *standard == c) {
+            return Some(bytes.to_vec());
+        }
+        if self == Self::EucJp
+            && let Some(bytes) = JIS_X_0212.get(&c)
+        {
+            return Some(bytes.to_vec());
+        }
+        let mut text = [0; 4];
+        let (bytes, _, is_lacking) = self.encoding().encode(c.encode_utf8(&mut text));
+        (!is_lacking).then(|| bytes.into_owned())
+    }
+}
+
+/// The characters of a multi-byte charset. Those of two bytes are looked up at the first use: the library takes a
+/// hundred times as long.
+pub(super) struct Characters {
+    pub(super) charset: MultiByte,
+    /// Indexed by lead byte, 80..=FF, and the byte behind it.
+    rows: Box<[OnceLock<Vec<Option<Character>>>]>,
+}
+
+/// The character that one or two bytes spell.
+#[derive(Clone, Copy)]
+struct Character {
+    c: char,
+    /// Is it written as these bytes?
+    comes_back: bool,
+}
+
+impl Characters {
+    pub(super) fn new(charset: MultiByte) -> Self {
+        Self {
+            charset,
+            rows: (0..0x80).map(|_| OnceLock::new()).collect(),
+        }
+    }
+
+    /// The first character of `bytes`, and its length; `None` if they do not start with one.
+    pub(super) fn first(&self, bytes: &[u8]) -> Option<(char, usize)> {
+        let lead = *bytes.first()?;
+        if lead.is_ascii() {
+            return Some((char::from(lead), 1));
+        }
+        let length = self.charset.announced(bytes);
+        let c = if length > 2 {
+            self.charset.character(bytes.get(..length)?)?
         } else {
-            unassigned(offset, length)
+            self.short(bytes)?.c
+        };
+        Some((c, length))
+    }
+
+    /// The first character of `bytes`, which is not ASCII and has one or two bytes.
+    fn short(&self, bytes: &[u8]) -> Option<Character> {
+        // A NUL ends no character.
+        let second = bytes.get(1).copied().unwrap_or_default();
+        let lead = *bytes.first()?;
+        let row = self.rows.get(usize::from(lead & 0x7F))?.get_or_init(|| {
+            let cell = |second| {
+                let pair = [lead, second];
+                let sequence = pair.get(..self.charset.announced(&pair))?;
+                let c = self.charset.character(sequence)?;
+                let comes_back = self.charset.comes_back(sequence);
+                Some(Character { c, comes_back })
+            };
+            (0..=0xFF).map(cell).collect()
+        });
+        *row.get(usize::from(second))?
+    }
+
+    /// Do the bytes decode to a text that encodes to them?
+    pub(super) fn gives_back(&self, bytes: &[u8]) -> bool {
+        let mut rest = bytes;
+        while let Some(lead) = rest.first() {
+            let length = self.charset.announced(rest);
+            let comes_back = if lead.is_ascii() {
+                true
+            } else if length > 2 {
+                self.charset
+                    .comes_back(rest.get(..length).unwrap_or_default())
+            } else {
+                self.short(rest).is_some_and(|found| found.comes_back)
+            };
+            if !comes_back {
+                return false;
+            }
+            rest = rest.get(length..).unwrap_or_default();
         }
+        true
+    }
+
+    /// The bytes of a character; `None` if it has none of its own.
+    pub(super) fn sequence(&self, c: char) -> Option<Vec<u8>> {
+        let sequence = self.charset.sequence(c)?;
+        (self.first(&sequence) == Some((c, sequence.len()))).then_some(sequence)
+    }
+
+    /// Returns length and kind of the malformed sequence that `bytes` start with.
+    #[cold]
+    pub(super) fn diagnose(&self, bytes: &[u8]) -> (usize, Malformed) {
+        if self.is_cut_short(bytes) {
+            return (bytes.len(), Malformed::Truncated);
+        }
+        let mut decoder = self.charset.encoding().new_decoder_without_bom_handling();
+        let sequence = bytes.get(..4).unwrap_or(bytes);
+        let (result, _, written) =
+            decoder.decode_to_utf8_without_replacement(sequence, &mut [0; 32], true);
+        let ends_in_ascii = bytes.get(1).is_some_and(u8::is_ascii);
+        let length = if ends_in_ascii && self.charset != MultiByte::Gb18030 {
+            // Only the library's GBK waits for more.
+            1
+        } else if let (DecoderResult::Malformed(length, _), 0) = (result, written) {
+            length.into()
+        } else {
+            // A character of the library's that the charset does not have.
+            self.charset.announced(bytes)
+        };
+        (length, Malformed::Unassigned)
     }
 
     /// Would more bytes make these, which are malformed from the first on, a character?
-    fn is_cut_short(self, bytes: &[u8]) -> bool {
-        match (self, bytes) {
-            (Self::EucJp, [0x8F]) => true,
-            (_, [_]) | (Self::EucJp, [0x8F, _]) => (0..=0xFF).any(|byte| {
-                let longer = [bytes, &[byte]].concat();
-                self.takes(&longer)
-            }),
+    fn is_cut_short(&self, bytes: &[u8]) -> bool {
+        let is_character = |more: &[u8]| self.first(&[bytes, more].concat()).is_some();
+        match (self.charset, bytes) {
+            (MultiByte::EucJp, [0x8F]) => true,
+            (_, [_]) | (MultiByte::EucJp, [0x8F, _]) => {
+                (0..=0xFF).any(|byte| is_character(&[byte]))
+            }
             // The code points of four bytes go up with the bytes, and start anew only where the first byte does.
-            (Self::Gb18030, [_, 0x30..=0x39]) => self.takes(&[bytes, &[0x81, 0x30]].concat()),
-            (Self::Gb18030, [_, 0x30..=0x39, _]) => self.takes(&[bytes, &[0x30]].concat()),
+            (MultiByte::Gb18030, [_, 0x30..=0x39]) => is_character(&[0x81, 0x30]),
+            (MultiByte::Gb18030, [_, 0x30..=0x39, _]) => is_character(&[0x30]),
             _ => false,
         }
-    }
-
-    /// Encodes so that the bytes decode to the same text, or gives the first character for which there are none.
-    pub(super) fn encode(self, text: &str) -> Result<Vec<u8>, EncodeError> {
-        let bytes = self.encode_unverified(text).map_err(|lacking| {
-            // One that is written as another may come before the first that is not written at all.
-            let known = text.get(..lacking.offset).unwrap_or_default();
-            self.encode(known).err().unwrap_or(lacking)
-        })?;
-        if self.decode(&bytes).as_deref() == Ok(text) {
-            Ok(bytes)
-        } else {
-            Err(self.first_lossy(text))
-        }
-    }
-
-    /// The first character that encodes to the bytes of another one, in a text that has one.
-    #[cold]
-    fn first_lossy(self, text: &str) -> EncodeError {
-        let is_lossy = |c: char| {
-            let text = c.to_string();
-            let bytes = self.encode_unverified(&text).unwrap_or_default();
-            self.decode(&bytes) != Ok(text)
-        };
-        let (offset, unmappable) = text
-            .char_indices()
-            .find(|(_, c)| is_lossy(*c))
-            .or_else(|| text.char_indices().next())
-            .unwrap_or_default();
-        EncodeError { offset, unmappable }
-    }
-
-    /// Encodes as the library does, but for characters to which the standard gives other bytes. The library writes a
-    /// few characters as others (`¥` as `\` in `Shift_JIS`).
-    pub(super) fn encode_unverified(self, text: &str) -> Result<Vec<u8>, EncodeError> {
-        let mut bytes = Vec::with_capacity(text.len() * 2);
-        let mut start = 0;
-        for (offset, c) in text.char_indices().filter(|(_, c)| !c.is_ascii()) {
-            if let Some(standard) = self.standard(c) {
-                self.encode_as_library(text, start..offset, &mut bytes)?;
-                bytes.extend_from_slice(standard);
-                start = offset + c.len_utf8();
-            }
-        }
-        self.encode_as_library(text, start..text.len(), &mut bytes)?;
-        Ok(bytes)
-    }
-
-    /// The bytes of a character that the library writes otherwise or not at all.
-    ///
-    /// In EUC-JP these are also the characters of JIS X 0212, such as the accented letters of Europe (`é` is 8F AB
-    /// B1). Of those the library writes only what NEC and IBM have too, as they do.
-    fn standard(self, c: char) -> Option<&'static [u8]> {
-        static JIS_X_0212: OnceLock<HashMap<char, [u8; 3]>> = OnceLock::new();
-        let mut corrections = self.corrections().iter();
-        if let Some((bytes, ..)) = corrections.find(|(_, _, standard)| *standard == c) {
-            return Some(bytes);
-        }
-        if self != Self::EucJp {
-            return None;
-        }
-        let table = JIS_X_0212.get_or_init(|| {
-            let rows = (0xA1..=0xFE).flat_map(|row| (0xA1..=0xFE).map(move |cell| (row, cell)));
-            let decode = |(row, cell)| {
-                let bytes = [0x8F, row, cell];
-                let text = decode_as_library(encoding_rs::EUC_JP, &bytes).ok()?;
-                Some((text.chars().next()?, bytes))
-            };
-            rows.filter_map(decode).collect()
-        });
-        table.get(&c).map(<[u8; 3]>::as_slice)
-    }
-
-    fn encode_as_library(
-        self,
-        text: &str,
-        part: Range<usize>,
-        bytes: &mut Vec<u8>,
-    ) -> Result<(), EncodeError> {
-        let start = part.start;
-        let part = text.get(part).unwrap_or_default();
-        let mut encoder = self.encoding().new_encoder();
-        let most = encoder.max_buffer_length_from_utf8_without_replacement(part.len());
-        bytes.reserve(most.unwrap_or_default());
-        match encoder.encode_from_utf8_to_vec_without_replacement(part, bytes, true) {
-            (EncoderResult::Unmappable(unmappable), read) => {
-                let offset = (start + read).saturating_sub(unmappable.len_utf8());
-                Err(EncodeError { offset, unmappable })
-            }
-            // There is room for the longest output.
-            (EncoderResult::InputEmpty | EncoderResult::OutputFull, _) => Ok(()),
-        }
-    }
-}
-
-fn unassigned(offset: usize, length: usize) -> DecodeError {
-    DecodeError {
-        offset,
-        length,
-        kind: Malformed::Unassigned,
-    }
-}
-
-/// Decodes as the WHATWG does, but stops at the first malformed sequence and gives its offset and length.
-fn decode_as_library(encoding: &'static Encoding, bytes: &[u8]) -> Result<String, (usize, usize)> {
-    let mut decoder = encoding.new_decoder_without_bom_handling();
-    let capacity = decoder.max_utf8_buffer_length_without_replacement(bytes.len());
-    let mut text = String::with_capacity(capacity.unwrap_or(bytes.len()));
-    match decoder.decode_to_string_without_replacement(bytes, &mut text, true) {
-        (DecoderResult::Malformed(length, after), read) => {
-            let (length, after) = (usize::from(length), usize::from(after));
-            Err((read.saturating_sub(length + after), length))
-        }
-        // There is room for the longest output.
-        (DecoderResult::InputEmpty | DecoderResult::OutputFull, _) => Ok(text),
     }
 }

@@ -3,9 +3,6 @@
 use encoding_rs::Encoding;
 use oem_cp::code_table::DECODING_TABLE_CP_MAP;
 
-use super::EncodeError;
-use crate::codec::{DecodeError, Malformed};
-
 /// The source of the characters of 80..FF. ASCII is ASCII in all of them.
 #[derive(Clone, Copy)]
 pub(super) enum Source {
@@ -71,21 +68,6 @@ impl Table {
         Self { chars, bytes }
     }
 
-    /// Decodes, or says which byte is the first that is unassigned.
-    pub(super) fn decode(&self, bytes: &[u8]) -> Result<String, DecodeError> {
-        // Two octets of UTF-8 for most; three for Thai and the box drawings of DOS.
-        let mut text = String::with_capacity(bytes.len() * 2);
-        for (offset, &byte) in bytes.iter().enumerate() {
-            let unassigned = DecodeError {
-                offset,
-                length: 1,
-                kind: Malformed::Unassigned,
-            };
-            text.push(self.character(byte).ok_or(unassigned)?);
-        }
-        Ok(text)
-    }
-
     pub(super) fn character(&self, byte: u8) -> Option<char> {
         match byte.checked_sub(0x80) {
             None => Some(char::from(byte)),
@@ -93,17 +75,7 @@ impl Table {
         }
     }
 
-    /// Encodes, or gives the first character that has no byte.
-    pub(super) fn encode(&self, text: &str) -> Result<Vec<u8>, EncodeError> {
-        let mut bytes = Vec::with_capacity(text.len());
-        for (offset, unmappable) in text.char_indices() {
-            let byte = self.byte(unmappable);
-            bytes.push(byte.ok_or(EncodeError { offset, unmappable })?);
-        }
-        Ok(bytes)
-    }
-
-    fn byte(&self, c: char) -> Option<u8> {
+    pub(super) fn byte(&self, c: char) -> Option<u8> {
         if c.is_ascii() {
             return u8::try_from(c).ok();
         }

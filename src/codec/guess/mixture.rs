@@ -158,7 +158,7 @@ impl Mixture {
             .into_values()
             .filter_map(|sum| {
                 let (_, candidate) = sum.likeliest?;
-                let text = candidate.read(name)?;
+                let text = candidate.charset.decode_reversibly(name)?;
                 let doubt = if deceives { 1.0 } else { doubt(&text) };
                 Some(TextGuess {
                     text,

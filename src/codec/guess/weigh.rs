@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use super::model;
-use super::pairs::Pairs;
 use super::scored_text::ScoredText;
 use super::{Guess, Guesser};
 use crate::codec::Charset;
@@ -45,22 +44,12 @@ const UNREAD: f64 = 3.0;
 
 pub(super) struct Candidate {
     pub(super) charset: Charset,
-    /// Present where a byte does not always mean the same.
-    pairs: Option<Pairs>,
     /// Logarithm of its probability before any name is seen.
     pub(super) prior: f64,
     /// Indices into the model, and logarithms of the shares of languages written in it.
     pub(super) languages: Vec<(usize, f64)>,
     /// The meaning of each byte alone; empty where a byte does not always mean the same.
     bytes: Vec<Option<char>>,
-}
-
-impl Candidate {
-    /// Returns the text of a name, if the charset gives the name back.
-    pub(super) fn read(&self, name: &[u8]) -> Option<String> {
-        let is_read = self.pairs.as_ref().is_none_or(|pairs| pairs.read(name));
-        is_read.then(|| self.charset.decode(name).ok()).flatten()
-    }
 }
 
 /// The charsets on offer, with all that is known of them before.
@@ -102,9 +91,10 @@ impl Candidates {
             .filter_map(|byte| self.unassigned.get(usize::from(*byte)))
             .fold(0, |all, some| all | some);
         for (index, (row, count)) in self.rows.iter().zip(unread).enumerate() {
-            let fails = match &row.pairs {
-                Some(pairs) => !pairs.read(name),
-                None => lacking >> index & 1 == 1,
+            let fails = if row.bytes.is_empty() {
+                !row.charset.gives_back(name)
+            } else {
+                lacking >> index & 1 == 1
             };
             *count += u64::from(fails);
         }
@@ -124,7 +114,6 @@ fn candidate(charset: Charset) -> Candidate {
     let weights: f64 = Charset::all().map(|charset| charset.prior().0).sum();
     Candidate {
         charset,
-        pairs: is_multi_byte.then(|| Pairs::new(charset)),
         prior: (prior / weights).ln(),
         languages: languages
             .filter_map(|code| {
@@ -294,7 +283,7 @@ pub(super) struct ScoredTexts {
 
 impl ScoredTexts {
     pub(super) fn index(&mut self, candidate: &Candidate, name: &[u8]) -> Option<usize> {
-        let text = candidate.read(name)?;
+        let text = candidate.charset.decode_reversibly(name)?;
         let next = self.readings.len();
         let index = *self.indices.entry(text).or_insert_with_key(|text| {
             let costs = vec![None; model::languages().len()];
