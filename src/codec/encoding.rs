@@ -266,8 +266,6 @@ pub struct Piece {
 enum Scheme {
     /// The table of FSS-UTF, in one of its variants.
     Octets(&'static Rules),
-    /// The same of RFC 3629, and each octet of what is ill-formed as U+DC00 plus it.
-    Escaping(&'static Rules),
     /// The biased table of the draft.
     Draft,
     /// Units of two or four octets.
@@ -328,7 +326,7 @@ impl Encoding {
     #[must_use]
     pub fn limit(self) -> u32 {
         match self.scheme() {
-            Scheme::Octets(rules) | Scheme::Escaping(rules) => rules.limit,
+            Scheme::Octets(rules) => rules.limit,
             Scheme::Draft => draft::LIMIT,
             Scheme::Units(unit, _) => unit.limit(),
         }
@@ -343,7 +341,7 @@ impl Encoding {
     /// Is what RFC 3629 spells, where it is well-formed at all, spelled by the same octets?
     #[must_use]
     pub fn shares_table_of_utf8(self) -> bool {
-        matches!(self.scheme(), Scheme::Octets(_) | Scheme::Escaping(_))
+        matches!(self.scheme(), Scheme::Octets(_))
     }
 
     fn scheme(self) -> Scheme {
@@ -356,7 +354,7 @@ impl Encoding {
             Self::Mutf8 => Scheme::Octets(&octets::MODIFIED),
             Self::Cesu8 => Scheme::Octets(&octets::CESU),
             Self::Wtf8 => Scheme::Octets(&octets::WTF),
-            Self::Utf8b => Scheme::Escaping(&octets::RFC_3629),
+            Self::Utf8b => Scheme::Octets(&octets::UTF_8B),
             Self::Utf16Be => Scheme::Units(Unit::Utf16, Order::Big),
             Self::Utf16Le => Scheme::Units(Unit::Utf16, Order::Little),
             Self::Ucs2Be => Scheme::Units(Unit::Ucs2, Order::Big),

@@ -23,6 +23,19 @@ const THREE: Row = Row(3, 0xC0, 0x2080);
 const FOUR: Row = Row(4, 0xE0, 0x8_2080);
 const FIVE: Row = Row(5, 0xF0, 0x208_2080);
 
+/// The character, where it has one or two octets; `None`: ask [`first`].
+#[inline(always)]
+pub(super) fn usual(bytes: &[u8]) -> Option<(u32, usize)> {
+    match *bytes {
+        [a @ 0..=0x7F, ..] => Some((u32::from(a), 1)),
+        [a @ 0x80..=0xBF, b @ 0x80..=0xFF, ..] => {
+            let bits = (u32::from(a & 0x3F) << 7) | u32::from(b & 0x7F);
+            Some((0x80 + bits, 2))
+        }
+        _ => None,
+    }
+}
+
 /// The character that `bytes`, which are not empty, start with, and its length.
 pub(super) fn first(bytes: &[u8]) -> Result<(u32, usize), DecodeError> {
     let lead = bytes.first().copied().unwrap_or_default();
@@ -34,21 +47,19 @@ pub(super) fn first(bytes: &[u8]) -> Result<(u32, usize), DecodeError> {
         0xF0..0xF8 => FIVE,
         0xF8..=0xFF => return malformed(1, Malformed::InvalidByte),
     };
-    let more = bytes.iter().skip(1).take(octets - 1);
-    let more = more.take_while(|octet| !octet.is_ascii());
-    let length = 1 + more.clone().count();
-    if length < octets {
-        return malformed(length, Malformed::Truncated);
+    let mut bits = u32::from(lead - mark);
+    for length in 1..octets {
+        match bytes.get(length) {
+            Some(octet @ 0x80..) => bits = (bits << 7) | u32::from(octet & 0x7F),
+            _ => return malformed(length, Malformed::Truncated),
+        }
     }
     // At most 3 bits of the lead and 28 of the others: the sum with the bias fits into 32.
-    let bits = more.fold(u32::from(lead - mark), |bits, octet| {
-        (bits << 7) | u32::from(octet & 0x7F)
-    });
     let code_point = start + bits;
     if code_point > LIMIT {
-        return malformed(length, Malformed::OutOfRange(code_point));
+        return malformed(octets, Malformed::OutOfRange(code_point));
     }
-    Ok((code_point, length))
+    Ok((code_point, octets))
 }
 
 /// Adds the octets of `code_point`; `None` if there are none.

@@ -24,6 +24,8 @@ pub(super) struct Rules {
     pub(super) surrogates: Surrogates,
     /// Is U+0000 two octets, C0 80, so that the octet 00 never occurs?
     pub(super) is_nul_two_octets: bool,
+    /// Is each octet of what is ill-formed otherwise a code point, U+DC00 plus it?
+    has_escapes: bool,
 }
 
 /// The meaning of three bytes that spell a surrogate.
@@ -47,6 +49,7 @@ pub(super) const RFC_3629: Rules = Rules {
     last_lead: 0xF4,
     surrogates: Surrogates::Refused,
     is_nul_two_octets: false,
+    has_escapes: false,
 };
 
 /// FSS-UTF of 8 September 1992, and RFC 2279, section 2.
@@ -54,7 +57,7 @@ pub(super) const FSS_UTF: Rules = Rules {
     limit: 0x7FFF_FFFF,
     last_lead: 0xFD,
     surrogates: Surrogates::CodePoints,
-    is_nul_two_octets: false,
+    ..RFC_3629
 };
 
 /// The note at the end of `xutf`.
@@ -87,6 +90,12 @@ pub(super) const MODIFIED: Rules = Rules {
 /// WTF-8.
 pub(super) const WTF: Rules = Rules {
     surrogates: Surrogates::Alone,
+    ..RFC_3629
+};
+
+/// UTF-8B.
+pub(super) const UTF_8B: Rules = Rules {
+    has_escapes: true,
     ..RFC_3629
 };
 
@@ -177,8 +186,15 @@ pub(super) fn first(bytes: &[u8], rules: &Rules) -> Result<(u32, usize), DecodeE
 pub(super) fn unusual(bytes: &[u8], rules: &Rules) -> Result<(u32, usize), DecodeError> {
     match pair(bytes) {
         Some(found) if rules.has_pairs() => Ok((found, 6)),
+        _ if rules.has_escapes => by_the_table(bytes, rules).or_else(|_| escaped(bytes)),
         _ => by_the_table(bytes, rules),
     }
+}
+
+/// UTF-8B's character for the first octet of what is ill-formed.
+fn escaped(bytes: &[u8]) -> Result<(u32, usize), DecodeError> {
+    let octet = bytes.first().copied().unwrap_or_default();
+    Ok((0xDC00 | u32::from(octet), 1))
 }
 
 /// The character beyond U+FFFF that a pair of surrogates of three octets each spells in UTF-16.
@@ -283,6 +299,12 @@ fn surrogate(code_point: u32, bytes: &[u8], rules: &Rules) -> Result<(u32, usize
 pub(super) fn push(code_point: u32, rules: &Rules, bytes: &mut Vec<u8>) -> Option<()> {
     if code_point > rules.limit {
         return None;
+    }
+    if rules.has_escapes
+        && let Ok(octet @ 0x80..) = u8::try_from(code_point ^ 0xDC00)
+    {
+        bytes.push(octet);
+        return Some(());
     }
     if is_surrogate(code_point) {
         match rules.surrogates {

@@ -18,7 +18,7 @@ impl Encoding {
             bytes.is_ascii()
                 || core::str::from_utf8(bytes).is_ok() && !octets::has_octet_from_f0(bytes)
         } else {
-            is_wider && core::str::from_utf8(bytes).is_ok()
+            self == Self::Utf8b || is_wider && core::str::from_utf8(bytes).is_ok()
         };
         if is_known {
             return Ok(());
@@ -30,9 +30,8 @@ impl Encoding {
     fn look_closely(self, bytes: &[u8]) -> Result<(), DecodeError> {
         match self.scheme() {
             Scheme::Octets(rules) => octets::validate(bytes, rules),
-            Scheme::Escaping(_) => Ok(()),
             Scheme::Draft | Scheme::Units(..) => {
-                let fault = self.pieces(bytes).find_map(|piece| piece.error());
+                let fault = self.pieces(bytes).find_map(Piece::error);
                 fault.map_or(Ok(()), Err)
             }
         }
@@ -40,24 +39,13 @@ impl Encoding {
 
     /// The ill-formed sequences of `bytes`, first to last; none overlap.
     pub fn ill_formed(self, bytes: &[u8]) -> impl Iterator<Item = DecodeError> {
-        // Behind the first, `validate` would look at the whole rest again for each: quadratic where there are many.
-        let first = self.validate(bytes).err();
-        let mut start = first.map_or(bytes.len(), |error| error.offset);
-        // Such an encoding has runs of ASCII as they are.
-        let has_ascii = matches!(self.scheme(), Scheme::Octets(_));
-        let is_plain = move |byte: &&u8| has_ascii && byte.is_ascii() && **byte > 0;
-        std::iter::from_fn(move || {
-            loop {
-                let rest = bytes.get(start..)?;
-                start += rest.iter().take_while(is_plain).count();
-                let offset = start;
-                let piece = self.first(bytes.get(offset..)?)?;
-                start += piece.length;
-                if let Some(error) = (Piece { offset, ..piece }).error() {
-                    return Some(error);
-                }
-            }
-        })
+        // Most names have none, and are quickly known.
+        let bytes = if self.validate(bytes).is_ok() {
+            b""
+        } else {
+            bytes
+        };
+        self.pieces(bytes).filter_map(Piece::error)
     }
 
     /// The sequence that `bytes` start with; `None` if they are empty. It looks at [`LOOKAHEAD`] octets at most.
@@ -74,7 +62,6 @@ impl Encoding {
         }
         let found = match self.scheme() {
             Scheme::Octets(rules) => octets::first(bytes, rules),
-            Scheme::Escaping(rules) => octets::first(bytes, rules).or_else(|_| escaped(bytes)),
             Scheme::Draft => draft::first(bytes),
             Scheme::Units(unit, order) => units::first(bytes, unit, order),
         };
@@ -130,15 +117,9 @@ impl Encoding {
                 let other = |rest: &[u8]| octets::unusual(rest, rules);
                 decode_with(bytes, kept, code_points, run, usual, other)
             }
-            Scheme::Escaping(rules) => {
-                let run = |rest, to: &mut _| decode_ascii(rest, true, to);
-                let usual = |rest: &[u8]| octets::usual(rest, rules);
-                let other = |rest: &[u8]| unusual_or_escaped(rest, rules);
-                decode_with(bytes, kept, code_points, run, usual, other)
-            }
             Scheme::Draft => {
                 let run = |rest, to: &mut _| decode_ascii(rest, true, to);
-                decode_with(bytes, kept, code_points, run, |_| None, draft::first)
+                decode_with(bytes, kept, code_points, run, draft::usual, draft::first)
             }
             Scheme::Units(unit, order) => {
                 let run = |rest, to: &mut _| units::take_run(rest, unit, order, to);
@@ -147,18 +128,6 @@ impl Encoding {
             }
         }
     }
-}
-
-/// Apart from the usual characters, so that these stay quick.
-#[inline(never)]
-fn unusual_or_escaped(bytes: &[u8], rules: &octets::Rules) -> Result<(u32, usize), DecodeError> {
-    octets::unusual(bytes, rules).or_else(|_| escaped(bytes))
-}
-
-/// UTF-8B's character for the first octet of what is ill-formed.
-fn escaped(bytes: &[u8]) -> Result<(u32, usize), DecodeError> {
-    let octet = bytes.first().copied().unwrap_or_default();
-    Ok((0xDC00 | u32::from(octet), 1))
 }
 
 /// Decodes `bytes`, except for the last `kept`: runs that `run` takes as a whole, and what is between them character by

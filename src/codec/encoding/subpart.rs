@@ -20,9 +20,7 @@ impl Encoding {
         let starts = |length: &usize| self.may_start(bytes.get(..*length).unwrap_or_default());
         match self.scheme() {
             Scheme::Units(..) => piece.length,
-            Scheme::Octets(_) | Scheme::Escaping(_) | Scheme::Draft => {
-                (2..=piece.length).rev().find(starts).unwrap_or(1)
-            }
+            Scheme::Octets(_) | Scheme::Draft => (2..=piece.length).rev().find(starts).unwrap_or(1),
         }
     }
 

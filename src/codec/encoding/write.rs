@@ -23,13 +23,6 @@ impl Encoding {
     pub fn encode_into(self, code_points: &[u32], bytes: &mut Vec<u8>) -> Result<(), usize> {
         let push: &dyn Fn(u32, &mut Vec<u8>) -> Option<()> = match self.scheme() {
             Scheme::Octets(rules) => &|c, bytes| octets::push(c, rules, bytes),
-            Scheme::Escaping(rules) => &|c, bytes| match u8::try_from(c.wrapping_sub(0xDC00)) {
-                Ok(octet @ 0x80..) => {
-                    bytes.push(octet);
-                    Some(())
-                }
-                _ => octets::push(c, rules, bytes),
-            },
             Scheme::Draft => &draft::push,
             Scheme::Units(unit, order) => &move |c, bytes| units::push(c, unit, order, bytes),
         };
