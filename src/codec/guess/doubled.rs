@@ -1,7 +1,8 @@
 //! UTF-8 that was taken for a legacy charset and encoded again: `é` that became `Ã©`.
 
 use std::collections::HashMap;
-use std::sync::OnceLock;
+use std::ops::RangeInclusive;
+use std::sync::LazyLock;
 
 use unicode_normalization::UnicodeNormalization;
 
@@ -75,23 +76,23 @@ pub fn doubly_encoded(name: &[u8]) -> Option<Doubled> {
     }
     let mut best: Option<Doubled> = None;
     let mut as_it_is = None;
-    for table in likely_tables(name) {
-        let levels = std::iter::successors(table.undo(name), |text| table.undo(text));
+    for route in likely_routes(name) {
+        let levels = std::iter::successors(undo(route, name), |text| undo(route, text));
         let last = levels.take(MOST_TIMES).enumerate().last();
         let Some((before, text)) = last else {
             continue;
         };
         let as_it_is = *as_it_is.get_or_insert_with(|| probability(name));
-        let (prior, enough) = match table.is_usual {
-            true => (USUAL_ROUTE, enough_letters(&text)),
+        let (prior, enough) = match route {
+            ..USUAL_ROUTES => (USUAL_ROUTE, enough_letters(&text)),
             // Three letters of some languages are one character of another by chance.
-            false if is_one_ideograph(&text) => (OTHER_ROUTE, 0.4),
-            false => (OTHER_ROUTE, enough_letters(&text)),
+            _ if is_one_ideograph(&text) => (OTHER_ROUTE, 0.4),
+            _ => (OTHER_ROUTE, enough_letters(&text)),
         };
         let odds = prior + EVIDENCE * (probability(&text) - as_it_is);
         let doubled = Doubled {
             name: name.to_owned(),
-            routes: vec![table.charset; before + 1],
+            routes: vec![*ROUTES.get(route)?; before + 1],
             confidence: enough / (1.0 + (-odds).exp()),
             text,
         };
@@ -115,36 +116,21 @@ pub fn doubly_encoded(name: &[u8]) -> Option<Doubled> {
 
 /// Whether any route undoes the text.
 pub(super) fn is_undone(text: &str) -> bool {
-    likely_tables(text).any(|table| table.undo(text).is_some())
+    likely_routes(text).any(|route| undo(route, text).is_some())
 }
 
-/// Returns the tables whose bytes for the first characters beyond ASCII could start a sequence of UTF-8. That is none
+/// Returns the routes whose bytes for the first characters beyond ASCII could start a sequence of UTF-8. That is none
 /// for most names, and takes two look-ups instead of twenty.
-fn likely_tables(text: &str) -> impl Iterator<Item = &'static Table> {
-    /// For each character: a bit for each table in which it is a lead byte, and one for each in which it is a continuation.
-    static ROLES: OnceLock<HashMap<char, (u16, u16)>> = OnceLock::new();
-    let roles = ROLES.get_or_init(|| {
-        let mut roles: HashMap<char, (u16, u16)> = HashMap::new();
-        for (index, table) in tables().iter().enumerate() {
-            for (c, byte) in &table.bytes {
-                let (leads, continuations) = roles.entry(*c).or_default();
-                match byte {
-                    0xC2..=0xF4 => *leads |= 1 << index,
-                    0x80..=0xBF => *continuations |= 1 << index,
-                    _ => {}
-                }
-            }
-        }
-        roles
-    });
+fn likely_routes(text: &str) -> impl Iterator<Item = usize> {
     let mut characters = text.chars().skip_while(char::is_ascii);
-    let mut role = || characters.next().and_then(|c| roles.get(&c).copied());
-    let likely = role().map_or(0, |(leads, _)| leads);
-    let likely = likely & role().map_or(0, |(_, continuations)| continuations);
-    let tables = tables().iter().enumerate();
-    tables
-        .filter(move |(index, _)| likely >> index & 1 == 1)
-        .map(|(_, table)| table)
+    let mut bytes = || characters.next().and_then(|c| BYTES.get(&c));
+    let (first, second) = (bytes(), bytes());
+    let is_in = |range: RangeInclusive<u8>, bytes: Option<&Vec<Option<u8>>>, route: usize| {
+        let byte = bytes.and_then(|bytes| *bytes.get(route)?);
+        byte.is_some_and(|byte| range.contains(&byte))
+    };
+    (0..ROUTES.len())
+        .filter(move |&route| is_in(0xC2..=0xF4, first, route) && is_in(0x80..=0xBF, second, route))
 }
 
 /// Is all that is not ASCII one character of three octets or more?
@@ -175,57 +161,52 @@ fn probability(text: &str) -> f64 {
     weigh::log_sum(costs.into_iter())
 }
 
-/// A charset that UTF-8 may be taken for, and the byte of each of its characters.
-struct Table {
-    charset: Charset,
-    /// Is it one of the two that nearly all such names were taken for?
-    is_usual: bool,
-    bytes: HashMap<char, u8>,
+/// The text whose bytes were taken for this one by a route; `None` if there is none.
+fn undo(route: usize, text: &str) -> Option<String> {
+    if text.is_ascii() {
+        return None;
+    }
+    let bytes = text.chars().map(|c| *BYTES.get(&c)?.get(route)?);
+    let text = String::from_utf8(bytes.collect::<Option<_>>()?).ok()?;
+    is_written(&text).then_some(text)
 }
 
-impl Table {
-    /// `None` if there is no such charset.
-    fn new(label: &str) -> Option<Self> {
-        let charset = Charset::from_label(label).ok()?;
-        let is_1252 = label == "windows-1252";
-        let character = |byte: u8| match charset.decode(&[byte]) {
-            Ok(text) => text.chars().next(),
-            Err(_) => is_1252.then(|| char::from(byte)),
-        };
-        let bytes = (0..=0xFF).filter_map(|byte| Some((character(byte)?, byte)));
-        Some(Self {
-            charset,
-            is_usual: is_1252 || label == "iso-8859-1",
-            bytes: bytes.collect(),
-        })
-    }
+/// Nearly all such names were taken for the first ones.
+const USUAL_ROUTES: usize = 2;
 
-    /// The text whose bytes were taken for this one; `None` if there is none.
-    fn undo(&self, text: &str) -> Option<String> {
-        if text.is_ascii() {
-            return None;
+/// The charsets that UTF-8 may be taken for.
+static ROUTES: LazyLock<Vec<Charset>> = LazyLock::new(|| {
+    let labels = [
+        "iso-8859-1",
+        "windows-1252",
+        "macintosh",
+        "ibm437",
+        "ibm850",
+        "windows-1251",
+        "ibm866",
+        "koi8-r",
+        "windows-1250",
+        "ibm852",
+    ];
+    let charsets = labels.iter().map(|label| Charset::from_label(label).ok());
+    charsets.flatten().collect()
+});
+
+/// The byte of each character by each route that has it.
+static BYTES: LazyLock<HashMap<char, Vec<Option<u8>>>> = LazyLock::new(|| {
+    let mut bytes: HashMap<char, Vec<Option<u8>>> = HashMap::new();
+    for (route, charset) in ROUTES.iter().enumerate() {
+        for byte in 0..=0xFF {
+            let c = match charset.decode(&[byte]) {
+                Ok(text) => text.chars().next(),
+                Err(_) => (charset.label() == "windows-1252").then(|| char::from(byte)),
+            };
+            let Some(c) = c else { continue };
+            let row = bytes.entry(c).or_insert_with(|| vec![None; ROUTES.len()]);
+            if let Some(place) = row.get_mut(route) {
+                *place = Some(byte);
+            }
         }
-        let bytes = text.chars().map(|c| self.bytes.get(&c).copied());
-        let text = String::from_utf8(bytes.collect::<Option<_>>()?).ok()?;
-        is_written(&text).then_some(text)
     }
-}
-
-fn tables() -> &'static [Table] {
-    static TABLES: OnceLock<Vec<Table>> = OnceLock::new();
-    TABLES.get_or_init(|| {
-        const ROUTES: [&str; 10] = [
-            "iso-8859-1",
-            "windows-1252",
-            "macintosh",
-            "ibm437",
-            "ibm850",
-            "windows-1251",
-            "ibm866",
-            "koi8-r",
-            "windows-1250",
-            "ibm852",
-        ];
-        ROUTES.into_iter().filter_map(Table::new).collect()
-    })
-}
+    bytes
+});
