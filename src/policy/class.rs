@@ -127,23 +127,14 @@ fn is_default_ignorable(c: char) -> bool {
         | '\u{E0000}'..='\u{E0FFF}')
 }
 
-/// The edges of a name that a piece of it has.
-#[derive(Debug, Clone, Copy)]
-pub struct Edges {
-    /// The piece starts the name.
-    pub start: bool,
-    /// The piece ends the name.
-    pub end: bool,
-}
-
-/// Returns what `forbid` finds in a piece of a name that has these `edges` of it, in no given order.
-pub fn forbidden(text: &str, forbid: Classes, edges: Edges) -> impl Iterator<Item = Offence> {
+/// Returns what `forbid` finds in the text of a name, in no given order.
+pub fn forbidden(text: &str, forbid: Classes) -> impl Iterator<Item = Offence> {
     let text = if forbid.is_empty() { "" } else { text };
     let characters = text.char_indices().filter_map(move |(offset, c)| {
         let class = forbid.iter().find(|class| class.has(c))?;
         Some(offence(class, offset, c.len_utf8(), Some(c)))
     });
-    characters.chain(shapes(text, forbid, edges))
+    characters.chain(shapes(text, forbid))
 }
 
 fn offence(class: Class, offset: usize, length: usize, first: Option<char>) -> Offence {
@@ -154,9 +145,9 @@ fn offence(class: Class, offset: usize, length: usize, first: Option<char>) -> O
 }
 
 /// Returns what `forbid` finds in the shape of a name: its edges and the name as a whole.
-fn shapes(text: &str, forbid: Classes, edges: Edges) -> impl Iterator<Item = Offence> {
-    let at_start = |class, end| (class, edges.start, 0, end);
-    let at_end = |class, rest: &str| (class, edges.end, rest.len(), text.len());
+fn shapes(text: &str, forbid: Classes) -> impl Iterator<Item = Offence> {
+    let at_start = |class, end| (class, 0, end);
+    let at_end = |class, rest: &str| (class, rest.len(), text.len());
     let parts = [
         at_start(Class::LeadingDash, usize::from(text.starts_with('-'))),
         at_start(Class::EdgeSpace, text.len() - text.trim_start().len()),
@@ -165,28 +156,20 @@ fn shapes(text: &str, forbid: Classes, edges: Edges) -> impl Iterator<Item = Off
     ];
     let found = parts
         .into_iter()
-        .filter(move |&(class, is_edge, start, end)| {
-            is_edge && start < end && forbid.contains(class)
-        });
-    let found = found.map(|(class, _, start, end)| {
+        .filter(move |&(class, start, end)| start < end && forbid.contains(class));
+    let found = found.map(|(class, start, end)| {
         let first = text.get(start..).and_then(|part| part.chars().next());
         offence(class, start, end - start, first)
     });
-    let has_device = edges.start && forbid.contains(Class::Windows);
-    let device = has_device.then(|| device_name(text, edges.end)).flatten();
+    let has_device = forbid.contains(Class::Windows);
+    let device = has_device.then(|| device_name(text)).flatten();
     found.chain(device.map(|length| offence(Class::Windows, 0, length, None)))
 }
 
 /// Length of the reserved device name that is the stem of `text`, if it is one: `CON`, `nul.txt`, `COM1 .x`.
 /// The list is that of "Naming Files, Paths, and Namespaces" in Microsoft's Win32 documentation.
-fn device_name(text: &str, whole: bool) -> Option<usize> {
-    let (stem, rest) = text
-        .split_once('.')
-        .map_or((text, false), |(stem, _)| (stem, true));
-    if !rest && !whole {
-        return None;
-    }
-    let stem = stem.trim_end_matches(' ');
+fn device_name(text: &str) -> Option<usize> {
+    let stem = text.split('.').next()?.trim_end_matches(' ');
     let upper = stem.to_ascii_uppercase();
     let numbered = |prefix: &str| {
         upper.strip_prefix(prefix).is_some_and(|number| {

@@ -13,7 +13,7 @@ use strum::{EnumDiscriminants, EnumMessage, EnumString, IntoStaticStr, VariantAr
 
 use crate::codec::{Charset, DecodeError, Encoding, Form, Malformed};
 pub use alike::Alike;
-pub use class::{Class, Classes, Edges};
+pub use class::{Class, Classes};
 pub use errno::ErrnoChoice;
 use name_text::NameText;
 pub use profile::Profile;
@@ -285,11 +285,7 @@ impl Policy {
         let name_text = NameText::of(name, self.encoding)
             .map_err(|error| Offence::ill_formed(self.encoding, error))?;
         let found = self.beyond_a_limit(&name_text).or_else(|| {
-            let edges = Edges {
-                start: true,
-                end: true,
-            };
-            let forbidden = class::forbidden(name_text.text(), self.forbid, edges);
+            let forbidden = class::forbidden(name_text.text(), self.forbid);
             let first = forbidden.min_by_key(|found| found.offset);
             let found = first.or_else(|| out_of_form(name_text.text(), self.form?));
             found.map(|found| name_text.in_name(found))
@@ -368,34 +364,20 @@ impl Policy {
     /// may overlap. Length and normalization form are not looked at.
     #[must_use]
     pub fn offences(&self, name: &[u8]) -> Vec<Offence> {
-        let errors = self.encoding.ill_formed(name);
-        let mut found: Vec<Offence> = errors
-            .map(|error| Offence::ill_formed(self.encoding, error))
-            .collect();
-        if self.forbid.is_empty() {
-            return found;
-        }
-        let sequences: Vec<(usize, usize)> = found
+        let errors: Vec<DecodeError> = self.encoding.ill_formed(name).collect();
+        let ill_formed = errors
             .iter()
-            .map(|offence| (offence.offset, offence.offset + offence.length))
-            .chain([(name.len(), name.len())])
-            .collect();
-        let mut start = 0;
-        for (end, next) in sequences {
-            let piece = name.get(start..end).unwrap_or_default();
-            if let Ok(name_text) = NameText::of(piece, self.encoding) {
-                let edges = Edges {
-                    start: start == 0,
-                    end: end == name.len(),
-                };
-                let forbidden = class::forbidden(name_text.text(), self.forbid, edges);
-                found.extend(forbidden.map(|offence| {
-                    let mut offence = name_text.in_name(offence);
-                    offence.offset += start;
-                    offence
-                }));
-            }
-            start = next;
+            .map(|error| Offence::ill_formed(self.encoding, *error));
+        let mut found: Vec<Offence> = ill_formed.collect();
+        if !self.forbid.is_empty() {
+            let name_text = NameText::with_stand_ins(name, self.encoding);
+            let forbidden = class::forbidden(name_text.text(), self.forbid);
+            let forbidden = forbidden.map(|found| name_text.in_name(found));
+            // What stands for an ill-formed sequence is no character.
+            found.extend(forbidden.filter(|found| {
+                let error = errors.binary_search_by_key(&found.offset, |error| error.offset);
+                error.is_err()
+            }));
         }
         found.sort_by_key(|offence| (offence.offset, offence.length));
         found

@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use super::Offence;
 use crate::codec::{DecodeError, Encoding, utf8};
 
-/// Stands for a surrogate or a code point beyond U+10FFFF: a code point that Unicode 17.0 leaves unassigned, in the
-/// midst of Greek. It is of no class that has a meaning, and nothing combines with it.
+/// Stands for a surrogate, a code point beyond U+10FFFF or an ill-formed sequence: a code point that Unicode 17.0 leaves
+/// unassigned, in the midst of Greek. It is of no class that has a meaning, and nothing combines with it.
 const STAND_IN: char = '\u{378}';
 
-/// A well-formed name as text.
+/// A name as text.
 #[derive(Debug)]
 pub(super) struct NameText<'a> {
     name: &'a [u8],
@@ -20,7 +20,7 @@ pub(super) struct NameText<'a> {
 }
 
 impl<'a> NameText<'a> {
-    /// Reads `name`; allocates nothing where it is well-formed by RFC 3629 as well.
+    /// Reads a well-formed `name`; allocates nothing where it is well-formed by RFC 3629 as well.
     pub(super) fn of(name: &'a [u8], encoding: Encoding) -> Result<Self, DecodeError> {
         let same = |text| Self {
             name,
@@ -37,6 +37,11 @@ impl<'a> NameText<'a> {
         {
             return Ok(same(text));
         }
+        Ok(Self::with_stand_ins(name, encoding))
+    }
+
+    /// Reads `name`, with [`STAND_IN`] for each ill-formed sequence.
+    pub(super) fn with_stand_ins(name: &'a [u8], encoding: Encoding) -> Self {
         let mut text = String::with_capacity(name.len());
         let mut starts = Vec::with_capacity(name.len());
         for piece in encoding.pieces(name) {
@@ -44,12 +49,12 @@ impl<'a> NameText<'a> {
             let character = piece.spells.ok().and_then(char::from_u32);
             text.push(character.unwrap_or(STAND_IN));
         }
-        Ok(Self {
+        Self {
             name,
             encoding,
             text: Cow::Owned(text),
             starts: Some(starts),
-        })
+        }
     }
 
     /// The text, one character for each of the name's.

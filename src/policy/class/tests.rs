@@ -1,17 +1,11 @@
 //! What each class forbids, and what it lets through that looks like it.
 
-use super::{Class, Classes, Edges, forbidden};
+use super::{Class, Classes, forbidden};
 use crate::policy::Rule;
-
-/// The edges of a whole name.
-const WHOLE: Edges = Edges {
-    start: true,
-    end: true,
-};
 
 /// The offset and length of what `class` alone finds in `name`, in order.
 fn found(class: Class, name: &str) -> Vec<(usize, usize)> {
-    let mut found: Vec<_> = forbidden(name, Classes::default().with(class), WHOLE)
+    let mut found: Vec<_> = forbidden(name, Classes::default().with(class))
         .map(|offence| {
             assert_eq!(offence.rule, Rule::Forbidden(class));
             (offence.offset, offence.length)
@@ -193,10 +187,7 @@ fn each_class_finds_its_own_and_spares_its_neighbours() {
 
 #[test]
 fn no_class_and_no_name_offend_nothing() {
-    assert_eq!(
-        forbidden(" CON.\u{1}", Classes::default(), WHOLE).count(),
-        0
-    );
+    assert_eq!(forbidden(" CON.\u{1}", Classes::default()).count(), 0);
     for &class in Class::ALL {
         assert_eq!(found(class, ""), [], "{class:?}");
     }
@@ -210,38 +201,6 @@ fn there_are_66_noncharacters_and_137468_private_characters() {
     assert_eq!(count(Class::Control), 65);
     // DerivedCoreProperties.txt of Unicode 17.0: "Total code points: 4174"
     assert_eq!(count(Class::Invisible), 4174);
-}
-
-#[test]
-fn a_piece_of_a_name_has_the_edges_it_is_given() {
-    let all = Class::ALL
-        .iter()
-        .copied()
-        .filter(|class| !matches!(class, Class::NonAscii | Class::NotPosix))
-        .fold(Classes::default(), Classes::with);
-    let count = |text, start, end| forbidden(text, all, Edges { start, end }).count();
-    // (piece, found at the start, in the middle, at the end)
-    let rows = [
-        ("-a", 1, 0, 0),
-        (" a", 1, 0, 0),
-        // White space at the edge, and what Windows drops
-        ("a ", 0, 0, 2),
-        ("a.", 0, 0, 1),
-        // The end of the stem is in sight only with a dot or at the end of the name.
-        ("CON.", 1, 0, 1),
-        ("CON", 0, 0, 0),
-        // What is forbidden everywhere is found everywhere.
-        ("a\u{202E}b", 1, 1, 1),
-    ];
-    for (text, start, middle, end) in rows {
-        let counts = (
-            count(text, true, false),
-            count(text, false, false),
-            count(text, false, true),
-        );
-        assert_eq!(counts, (start, middle, end), "{text:?}");
-    }
-    assert_eq!(count("CON", true, true), 1);
 }
 
 #[test]
