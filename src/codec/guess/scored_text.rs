@@ -2,7 +2,7 @@
 
 use super::model::Language;
 use super::script::{self, Script};
-use super::symbol::{self, Around};
+use super::symbol;
 use crate::codec::charset::is_meaningless;
 
 /// An ASCII character where no language judges it: the same for every charset, unless one takes it for half a character.
@@ -61,14 +61,7 @@ impl ScoredText {
                 None if c.is_ascii() => this.shared += ASCII,
                 None => {
                     let after = characters.peek().copied();
-                    this.shared += symbol::cost(
-                        c,
-                        Around {
-                            before,
-                            after,
-                            letters,
-                        },
-                    );
+                    this.shared += symbol::cost(c, before, after, letters);
                     is_open ^= symbol::is_paired(c);
                 }
             }

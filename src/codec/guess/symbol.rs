@@ -3,15 +3,6 @@
 
 use super::script::{self, Script};
 
-/// The surroundings of a sign.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Around {
-    pub(super) before: Option<char>,
-    pub(super) after: Option<char>,
-    /// Number of letters before it, up to the start of their word.
-    pub(super) letters: usize,
-}
-
 /// The cost, in nats, of a sign that people do put into names.
 const USUAL: f64 = 7.0;
 /// ... of one that they rarely do.
@@ -40,46 +31,41 @@ fn is_apart(c: char) -> bool {
     matches!(c, '½' | '¼' | '¾' | '¹' | '±' | '€' | '£' | '¥' | '§' | '×' | '\u{660}'..='\u{66D}' | '\u{6F0}'..='\u{6F9}' | '\u{FF01}'..='\u{FF65}')
 }
 
-/// The cost of a character that is no letter and not ASCII, in nats.
-pub(super) fn cost(c: char, around: Around) -> f64 {
+/// The cost of a character that is no letter and not ASCII, in nats, between two characters. `letters` stand before it, up to the
+/// start of their word.
+pub(super) fn cost(c: char, before: Option<char>, after: Option<char>, letters: usize) -> f64 {
     let is_letter = |c: Option<char>| c.is_some_and(|c| script::of(c, None).is_some());
     let is_digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
     let is_wide = |c: Option<char>| c.is_none_or(|c| c >= '\u{2E80}' || !c.is_alphanumeric());
-    let (left, right) = (is_letter(around.before), is_letter(around.after));
+    let (left, right) = (is_letter(before), is_letter(after));
     let is_latin = |c: Option<char>| c.is_some_and(|c| script::of(c, None) == Some(Script::Latin));
-    let is_beside_latin = is_latin(around.before) || is_latin(around.after);
+    let is_beside_latin = is_latin(before) || is_latin(after);
     let (base, is_in_place) = match c {
         // The apostrophe: d’Azur, Bob’s.
         '’' => (
             USUAL,
-            left && right && (around.letters == 1 || matches!(around.after, Some('s' | 't'))),
+            left && right && (letters == 1 || matches!(after, Some('s' | 't'))),
         ),
         // Catalan l·l, and Japanese names.
-        '·' => (
-            USUAL,
-            around.before == around.after && matches!(around.after, Some('l' | 'L')),
-        ),
+        '·' => (USUAL, before == after && matches!(after, Some('l' | 'L'))),
         '–' | '—' | '•' => (USUAL, !left && !right),
         '…' => (USUAL, !right),
-        '™' | '®' => (RARE, !right && around.letters > 2),
+        '™' | '®' => (RARE, !right && letters > 2),
         '“' | '”' | '„' | '«' | '»' | '‘' => (USUAL, left != right),
         '‹' | '›' | '‚' => (RARE, left != right),
         '¿' | '¡' => (RARE, !left && right),
         '©' | '№' => (USUAL, !left && !right),
-        '°' | 'º' | 'ª' => (
-            USUAL,
-            !right && (is_digit(around.before) || around.letters == 1),
-        ),
+        '°' | 'º' | 'ª' => (USUAL, !right && (is_digit(before) || letters == 1)),
         '²' | '³' => (
             USUAL,
-            !right && (is_digit(around.before) || matches!(around.before, Some('m' | 'M'))),
+            !right && (is_digit(before) || matches!(before, Some('m' | 'M'))),
         ),
         '½' | '¼' | '¾' | '¹' => (USUAL, !left && !right),
         '€' | '£' | '¥' | '§' | '×' | '±' | '÷' => (USUAL, !left && !right),
         '\u{A0}' => (RARE, !left || !right),
         // Punctuation and signs as wide as ideographs.
         '\u{3000}'..='\u{3020}' | '・' | '\u{FF01}'..='\u{FF65}' => {
-            (6.0, is_wide(around.before) && is_wide(around.after))
+            (6.0, is_wide(before) && is_wide(after))
         }
         '\u{660}'..='\u{66D}' | '\u{6F0}'..='\u{6F9}' | '،' => (6.0, !is_beside_latin),
         '\u{80}'..='\u{9F}' => (CONTROL, true),
