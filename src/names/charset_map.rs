@@ -146,13 +146,12 @@ fn written(name: &[u8]) -> Cow<'_, [u8]> {
     if std::str::from_utf8(name).is_ok() {
         return Cow::Borrowed(name);
     }
-    let mut is_text = Vec::with_capacity(name.len());
+    let mut written = Vec::with_capacity(name.len());
     for chunk in name.utf8_chunks() {
-        is_text.resize(is_text.len() + chunk.valid().len(), true);
-        is_text.resize(is_text.len() + chunk.invalid().len(), false);
+        written.extend(escape(chunk.valid().as_bytes(), 1, |_, _| false).bytes);
+        written.extend(escape(chunk.invalid(), 1, |_, _| true).bytes);
     }
-    let is_ill_formed = |offset: usize, _| !is_text.get(offset).copied().unwrap_or_default();
-    Cow::Owned(escape(name, 1, is_ill_formed).bytes)
+    Cow::Owned(written)
 }
 
 /// The charsets of the directories of a tree.

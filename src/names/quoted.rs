@@ -28,25 +28,13 @@ impl Display for Quoted<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         f.write_char('"')?;
         for chunk in self.0.utf8_chunks() {
-            let mut rest = chunk.valid();
-            loop {
-                // Runs of what stands for itself are written at once.
-                let end = rest.find(|c| matches!(c, '"' | '\\') || is_dangerous(c));
-                let (run, after) = rest
-                    .split_at_checked(end.unwrap_or(rest.len()))
-                    .unwrap_or((rest, ""));
-                f.write_str(run)?;
-                let mut special = after.chars();
-                let Some(c) = special.next() else {
-                    break;
-                };
-                rest = special.as_str();
+            for c in chunk.valid().chars() {
                 match c {
-                    '"' => f.write_str("\\\"")?,
-                    '\\' => f.write_str("\\\\")?,
+                    '"' | '\\' => write!(f, "\\{c}")?,
                     '\n' => f.write_str("\\n")?,
                     '\t' => f.write_str("\\t")?,
                     '\r' => f.write_str("\\r")?,
+                    _ if !is_dangerous(c) => f.write_char(c)?,
                     _ if c.is_ascii() => write!(f, "\\x{:02X}", u32::from(c))?,
                     _ => write!(f, "\\u{{{:X}}}", u32::from(c))?,
                 }
