@@ -1,5 +1,6 @@
 //! Frequencies of letter pairs in each language, as `scripts/guess-model` counted them.
 
+use std::collections::HashMap;
 use std::sync::OnceLock;
 
 /// The languages as the script wrote them; its text up to the first NUL says what they were counted in.
@@ -26,12 +27,10 @@ enum Costs {
     },
     /// Costs of characters that make words by themselves.
     Singles {
-        /// Sorted.
-        characters: Vec<char>,
         /// The cost of each character by itself.
-        table: &'static [u8],
-        /// The cost of the second of two characters that often follow one another; sorted.
-        pairs: Vec<((char, char), u8)>,
+        characters: HashMap<char, f64>,
+        /// The cost of the second of two characters that often follow one another.
+        pairs: HashMap<(char, char), f64>,
     },
 }
 
@@ -54,11 +53,7 @@ impl Language {
                 table,
                 width,
             } => cost_of_letters(letters, table, *width, word),
-            Costs::Singles {
-                characters,
-                table,
-                pairs,
-            } => cost_of_characters(characters, table, pairs, word),
+            Costs::Singles { characters, pairs } => cost_of_characters(characters, pairs, word),
         }
     }
 }
@@ -86,26 +81,16 @@ fn cost_of_letters(letters: &[u8], table: &[u8], width: usize, word: &[char]) ->
 }
 
 fn cost_of_characters(
-    characters: &[char],
-    table: &[u8],
-    pairs: &[((char, char), u8)],
+    characters: &HashMap<char, f64>,
+    pairs: &HashMap<(char, char), f64>,
     word: &[char],
 ) -> f64 {
-    let single = |c: char| {
-        let index = characters.binary_search(&c).ok();
-        let cost = index.and_then(|index| table.get(index));
-        cost.map_or(RARE_CHARACTER, |cost| f64::from(*cost) / STEP)
-    };
     let mut before = None;
     let mut sum = ENDS;
     for c in word {
-        let pair = before.and_then(|before| {
-            let found = pairs
-                .binary_search_by_key(&(before, *c), |row| row.0)
-                .ok()?;
-            pairs.get(found)
-        });
-        sum += ONE_MORE + pair.map_or_else(|| single(*c), |row| f64::from(row.1) / STEP);
+        let pair = before.and_then(|before| pairs.get(&(before, *c)));
+        let cost = pair.or_else(|| characters.get(c));
+        sum += ONE_MORE + cost.copied().unwrap_or(RARE_CHARACTER);
         before = Some(*c);
     }
     sum
@@ -151,12 +136,13 @@ fn take(rest: &mut &'static [u8]) -> Option<Language> {
         let count = usize::from(u16::from_le_bytes(*count));
         let (pairs, after) = after.split_at_checked(4 * count)?;
         let (costs, after) = after.split_at_checked(count)?;
+        let cost = |cost: &u8| f64::from(*cost) / STEP;
         let pairs = characters(pairs);
         let pairs = pairs.as_chunks::<2>().0.iter().map(|[a, b]| (*a, *b));
+        let singles = characters(units).into_iter();
         let costs = Costs::Singles {
-            characters: characters(units),
-            table,
-            pairs: pairs.zip(costs.iter().copied()).collect(),
+            characters: singles.zip(table.iter().map(cost)).collect(),
+            pairs: pairs.zip(costs.iter().map(cost)).collect(),
         };
         (costs, after)
     };
