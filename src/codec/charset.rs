@@ -267,8 +267,9 @@ impl Charset {
 
 /// Law C5: decoding neither made nor lost a separator, and did not make a name that means something else.
 fn is_same_component(bytes: &[u8], text: &str) -> bool {
-    let count = |haystack: &[u8], byte: u8| haystack.iter().filter(|b| **b == byte).count();
-    let same = |byte: u8| count(bytes, byte) == count(text.as_bytes(), byte);
+    let is_separator = |byte: &&u8| matches!(byte, b'/' | 0);
+    let separators = bytes.iter().filter(is_separator);
+    let is_same = separators.eq(text.as_bytes().iter().filter(is_separator));
     let special = matches!(text, "" | "." | "..");
-    same(b'/') && same(0) && (!special || text.as_bytes() == bytes)
+    is_same && (!special || text.as_bytes() == bytes)
 }
