@@ -69,15 +69,6 @@ impl Coding {
             Self::Legacy(charset) => charset.encode_into(code_points, bytes),
         }
     }
-
-    /// The length of the first character of `bytes`, which start with one.
-    fn first_len(self, bytes: &[u8]) -> usize {
-        let length = match self {
-            Self::Form(encoding) => encoding.first(bytes).map(|piece| piece.length),
-            Self::Legacy(charset) => charset.first_len(bytes),
-        };
-        length.unwrap_or(1)
-    }
 }
 
 /// The substitute for malformed or unmappable input. Each is known from some program of the past, and each but
@@ -257,7 +248,11 @@ impl Converter {
             for _ in 0..=index {
                 place += length;
                 let rest = known.get(place..).unwrap_or_default();
-                length = self.from.first_len(rest);
+                length = match self.from {
+                    Coding::Form(encoding) => encoding.first(rest).map(|piece| piece.length),
+                    Coding::Legacy(charset) => charset.first_len(rest),
+                }
+                .unwrap_or(1);
             }
             let unmappable = known.get(place..place + length).unwrap_or_default();
             let code_point = left.get(index).copied().unwrap_or_default();
