@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use parking_lot::Mutex;
 
 use super::directories::{Away, Directories, Directory};
-use super::judge::{Judge, Judgement};
+use super::judge::Judge;
 use super::offender::{Key, Newcomers, Offender};
 use super::pending::Pending;
 use super::scan_requests::{ALL, Requests};
@@ -111,7 +111,7 @@ impl Guarded {
     pub(super) fn meet(&self, offender: Offender) {
         if offender.alike().is_some() {
             self.requests.ask_to_compare(offender);
-        } else if offender.judgement.plan.is_none() {
+        } else if offender.plan.is_none() {
             if self.is_first(&offender) {
                 self.report(&offender, None, None);
             }
@@ -146,7 +146,7 @@ impl Guarded {
                     continue;
                 };
                 let mut offender = offender.clone();
-                let offence = &mut offender.judgement.offence;
+                let offence = &mut offender.offence;
                 (offence.offset, offence.length) =
                     difference(offender.name.as_bytes(), sibling.as_bytes());
                 if self.is_first(&offender) {
@@ -173,7 +173,6 @@ impl Guarded {
         sibling: Option<&BackingName>,
     ) {
         let (name, maker, operation) = (&offender.name, &offender.maker, offender.operation);
-        let Judgement { offence, terms, .. } = &offender.judgement;
         let backing = |name: &BackingName| Name::copy(name.as_bytes());
         let record = OffenceRecord {
             path: offender.path().into(),
@@ -188,7 +187,12 @@ impl Guarded {
             gid: maker.gid,
             pid: maker.pid,
             command: Name::copy(&maker.command),
-            ..OffenceRecord::of(operation, name.as_bytes(), *offence, terms)
+            ..OffenceRecord::of(
+                operation,
+                name.as_bytes(),
+                offender.offence,
+                &offender.terms,
+            )
         };
         let directory = offender.directory.handle.digest();
         let time = Time(offender.time);

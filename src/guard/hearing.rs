@@ -55,7 +55,14 @@ pub(super) fn hear(guarded: &Guarded, mut events: NameEvents, end: &PipeReader) 
         let woken = Instant::now();
         loop {
             let start = Timestamp::now();
-            let mut batch = Hearing::new(guarded, complete);
+            let mut batch = Hearing {
+                guarded,
+                judge: guarded.judge(),
+                complete,
+                own: std::process::id(),
+                makers: HashMap::new(),
+                opened: HashMap::new(),
+            };
             let taken = events.take(|new| batch.take(new))?;
             if taken.is_overflow {
                 batch.overflowed();
@@ -88,18 +95,7 @@ struct Hearing<'g> {
     opened: HashMap<FileHandle, Option<(Arc<Directory>, Dir)>>,
 }
 
-impl<'g> Hearing<'g> {
-    fn new(guarded: &'g Guarded, complete: Timestamp) -> Self {
-        Self {
-            complete,
-            judge: guarded.judge(),
-            own: std::process::id(),
-            guarded,
-            makers: HashMap::new(),
-            opened: HashMap::new(),
-        }
-    }
-
+impl Hearing<'_> {
     fn take(&mut self, new: &NewName<'_>) {
         // Our own renames.
         if new.pid == self.own {
@@ -173,7 +169,7 @@ impl<'g> Hearing<'g> {
         let owner = || stat.as_ref().map(|stat| Arc::new(Maker::owner(stat)));
         let maker = process.clone().or_else(owner)?;
         let operation = operation(new, stat.as_ref());
-        let offender = Offender::of(&self.judge, directory, &name, &maker, operation)?;
+        let offender = self.judge.judge(directory, &name, &maker, operation)?;
         if let Some(stat) = stat {
             let lag = age(stat.ctime, SystemTime::now()).as_millis();
             guarded.status.lock().lag_milliseconds = u64::try_from(lag).unwrap_or(u64::MAX);

@@ -2,10 +2,15 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
+
+use super::directories::Directory;
 use super::maker::Maker;
+use super::offender::Offender;
 use crate::daemon::mount_policy::ResolvedPolicy;
-use crate::names::rules::{Mode, Terms};
-use crate::names::{CharsetMap, CharsetSource};
+use crate::fs::audit::Operation;
+use crate::names::rules::Mode;
+use crate::names::{BackingName, CharsetMap, CharsetSource};
 use crate::policy::{Alike, Offence, Rule};
 use crate::tree::plan::PlanOptions;
 
@@ -15,15 +20,6 @@ pub(super) struct Judge {
     resolved: ResolvedPolicy,
     /// Plans for putting names right: outside of sections, and for each section.
     plans: Vec<PlanOptions>,
-}
-
-/// An offence, and what holds for it.
-#[derive(Debug, Clone)]
-pub(super) struct Judgement {
-    pub(super) offence: Offence,
-    pub(super) terms: Arc<Terms>,
-    /// The number of the options by which it is put right; `None` if it is only reported.
-    pub(super) plan: Option<usize>,
 }
 
 impl Judge {
@@ -64,14 +60,17 @@ impl Judge {
         self.resolved.unique
     }
 
-    /// Judges a name at the path that `path` makes; `None` if it conforms or is exempt. One that may offend only by being alike to a
+    /// Judges a name that was just made or found; `None` if it conforms or is exempt. One that may offend only by being alike to a
     /// sibling gets that offence, at no bytes.
     pub(super) fn judge(
         &self,
-        maker: &Maker,
-        name: &[u8],
-        path: impl Fn() -> Vec<u8>,
-    ) -> Option<Judgement> {
+        directory: &Arc<Directory>,
+        name: &BackingName,
+        maker: &Arc<Maker>,
+        operation: Operation,
+    ) -> Option<Offender> {
+        let octets = name.as_bytes();
+        let path = || directory.path_of(octets);
         let rules = &self.resolved.rules;
         let is_member = |groups: &_| {
             let listed = self.resolved.members.get(&maker.uid);
@@ -79,22 +78,34 @@ impl Judge {
             let mut known = std::iter::once(&maker.groups).chain(listed);
             known.any(|known| !known.is_disjoint(groups))
         };
-        let section = rules.section(maker.uid, name, &path, is_member);
+        let section = rules.section(maker.uid, octets, path, is_member);
         let terms = rules.terms_of(section);
         let alike = terms.unique;
         let alike = alike.map(|alike| Offence::new(Rule::NotUnique(alike), 0, 0));
-        let offence = terms.check(&self.resolved.map, name).err().or(alike)?;
-        if terms.mode == Mode::Off || rules.exempt().of(maker.uid, name, path).is_some() {
+        let offence = terms.check(&self.resolved.map, octets).err().or(alike)?;
+        if terms.mode == Mode::Off || rules.exempt().of(maker.uid, octets, path).is_some() {
             return None;
         }
         let plan = section.map_or(0, |section| section + 1);
-        Some(Judgement {
+        Some(Offender {
+            directory: Arc::clone(directory),
+            name: name.clone(),
+            maker: Arc::clone(maker),
+            operation,
+            time: Timestamp::now(),
             offence,
             terms: Arc::clone(terms),
             // What offends here only has no name that it stands for, as on a mount.
-            plan: (terms.mode == Mode::Normalize && !self.resolved.map.policy.conforms(name))
+            plan: (terms.mode == Mode::Normalize && !self.resolved.map.policy.conforms(octets))
                 .then_some(plan),
         })
+    }
+
+    /// Judges an offender anew, in its directory as it is now; `None` if it conforms or is exempt by now.
+    pub(super) fn again(&self, known: &Offender, directory: &Arc<Directory>) -> Option<Offender> {
+        let judged = self.judge(directory, &known.name, &known.maker, known.operation)?;
+        let time = known.time;
+        Some(Offender { time, ..judged })
     }
 
     /// Returns the options by which names are put right.
@@ -107,6 +118,7 @@ impl Judge {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backing::FileHandle;
     use crate::records::PolicyFile;
 
     fn judge(policy: &str) -> Judge {
@@ -125,25 +137,38 @@ mod tests {
         // The name, the user, the path; the plan, the section.
         type Expected = Option<(Option<usize>, bool)>;
         let rows: [(&[u8], u32, &str, Expected); 9] = [
-            (b"a\xE9", 1, "/a", Some((Some(0), false))),
-            (b"a", 1, "/a", None),
-            (b"a\xE9", 7, "/a", None),
-            (b"a\xE9", 1, "/old/a", None),
-            (b"a?", 1, "/a", None),
-            (b"a?", 1, "/win/a", Some((None, true))),
-            (b"a\xE9", 5, "/a", None),
-            (b"a?", 1, "/sub/a", Some((None, true))),
-            (b"a\xE9", 1, "/sub/a", Some((Some(3), true))),
+            (b"a\xE9", 1, "", Some((Some(0), false))),
+            (b"a", 1, "", None),
+            (b"a\xE9", 7, "", None),
+            (b"a\xE9", 1, "old", None),
+            (b"a?", 1, "", None),
+            (b"a?", 1, "win", Some((None, true))),
+            (b"a\xE9", 5, "", None),
+            (b"a?", 1, "sub", Some((None, true))),
+            (b"a\xE9", 1, "sub", Some((Some(3), true))),
         ];
-        for (name, uid, path, expected) in rows {
+        for (name, uid, directory, expected) in rows {
             let maker = Maker {
                 uid,
                 groups: [uid * 10].into(),
                 ..Maker::default()
             };
-            let judged = judge.judge(&maker, name, || path.as_bytes().to_vec());
+            let place = Directory {
+                handle: FileHandle::from_parts(1, b"1").unwrap(),
+                path: BackingName::parse(directory.as_bytes())
+                    .into_iter()
+                    .collect(),
+            };
+            let parsed = BackingName::parse(name).unwrap();
+            let operation = Operation::Create;
+            let judged = judge.judge(&Arc::new(place), &parsed, &Arc::new(maker), operation);
             let judged = judged.map(|judged| (judged.plan, judged.terms.section.is_some()));
-            assert_eq!(judged, expected, "{} {uid} {path}", name.escape_ascii());
+            assert_eq!(
+                judged,
+                expected,
+                "{} {uid} {directory}",
+                name.escape_ascii()
+            );
         }
     }
 }

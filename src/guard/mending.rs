@@ -71,9 +71,9 @@ fn report_waiting(guarded: &Guarded, deadline: Instant) {
     let waiting = guarded.pending.take_all();
     for Waiting { offender, .. } in waiting.filter(|waiting| !waiting.is_reported) {
         if Instant::now() >= deadline {
-            let rule = offender.judgement.offence.rule;
+            let rule = offender.offence.rule;
             guarded.auditor.leave_out(rule, Verdict::Reported);
-        } else if let Some(offender) = offender.again(&judge, &offender.directory)
+        } else if let Some(offender) = judge.again(&offender, &offender.directory)
             && offender.alike().is_none()
         {
             guarded.report(&offender, None, None);
@@ -150,10 +150,10 @@ fn change(
             return true;
         }
         // By the policy that is in force now.
-        let Some(offender) = waiting.offender.again(judge, &directory) else {
+        let Some(offender) = judge.again(&waiting.offender, &directory) else {
             return false;
         };
-        let Some(plan) = offender.judgement.plan else {
+        let Some(plan) = offender.plan else {
             if !waiting.is_reported {
                 guarded.meet(offender);
             }
@@ -299,7 +299,7 @@ impl Observer for Results<'_> {
             name: new.clone(),
             ..offender.clone()
         };
-        let renamed = renamed.again(&guarded.judge(), &offender.directory);
+        let renamed = guarded.judge().again(&renamed, &offender.directory);
         renamed.into_iter().for_each(|new| guarded.meet(new));
     }
 
@@ -389,18 +389,16 @@ mod tests {
         let (directory, dir) = guarded.open(&handle, ALL).unwrap();
         let name = BackingName::parse(b"readme").unwrap();
         let maker = Arc::new(Maker::default());
-        let judgement = guarded.judge().judge(&maker, b"readme", Vec::new).unwrap();
+        let judge = guarded.judge();
+        let judged = judge.judge(&directory, &name, &maker, Operation::Create);
+        let judged = judged.unwrap();
         file(root.path(), b"readme");
         let before = Timestamp::now() - Duration::from_secs(9);
         file(root.path(), b"README");
         for (time, offences) in [(before, 0), (before + Duration::from_secs(99), 1)] {
             let offender = Offender {
-                directory: Arc::clone(&directory),
-                name: name.clone(),
-                maker: Arc::clone(&maker),
-                operation: Operation::Create,
                 time,
-                judgement: judgement.clone(),
+                ..judged.clone()
             };
             let newcomers = [(name.clone(), offender)].into();
             guarded.compare(&newcomers, &EntryList::read(&dir).unwrap(), &dir);

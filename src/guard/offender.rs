@@ -6,12 +6,12 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::directories::Directory;
-use super::judge::{Judge, Judgement};
 use super::maker::Maker;
 use crate::backing::FileHandle;
 use crate::fs::audit::Operation;
 use crate::names::BackingName;
-use crate::policy::{Alike, Rule};
+use crate::names::rules::Terms;
+use crate::policy::{Alike, Offence, Rule};
 
 /// The directory of a name, and the name.
 pub(super) type Key = (FileHandle, BackingName);
@@ -27,39 +27,14 @@ pub(super) struct Offender {
     pub(super) maker: Arc<Maker>,
     pub(super) operation: Operation,
     pub(super) time: Timestamp,
-    pub(super) judgement: Judgement,
+    pub(super) offence: Offence,
+    /// The terms that it offends against.
+    pub(super) terms: Arc<Terms>,
+    /// The number of the options by which it is put right; `None` if it is only reported.
+    pub(super) plan: Option<usize>,
 }
 
 impl Offender {
-    /// Judges a name that was just made or found; `None` if it conforms or is exempt.
-    pub(super) fn of(
-        judge: &Judge,
-        directory: &Arc<Directory>,
-        name: &BackingName,
-        maker: &Arc<Maker>,
-        operation: Operation,
-    ) -> Option<Self> {
-        let path = || directory.path_of(name.as_bytes());
-        let judgement = judge.judge(maker, name.as_bytes(), path)?;
-        Some(Self {
-            directory: Arc::clone(directory),
-            name: name.clone(),
-            maker: Arc::clone(maker),
-            operation,
-            time: Timestamp::now(),
-            judgement,
-        })
-    }
-
-    /// Judges it anew, where its directory is now; `None` if it conforms or is exempt by now.
-    pub(super) fn again(&self, judge: &Judge, directory: &Arc<Directory>) -> Option<Self> {
-        let judged = Self::of(judge, directory, &self.name, &self.maker, self.operation)?;
-        Some(Self {
-            time: self.time,
-            ..judged
-        })
-    }
-
     pub(super) fn key(&self) -> Key {
         (self.directory.handle.clone(), self.name.clone())
     }
@@ -71,7 +46,7 @@ impl Offender {
 
     /// Returns how the name is to be compared with its siblings, if that decides whether it offends.
     pub(super) fn alike(&self) -> Option<Alike> {
-        let Rule::NotUnique(alike) = self.judgement.offence.rule else {
+        let Rule::NotUnique(alike) = self.offence.rule else {
             return None;
         };
         Some(alike)

@@ -181,8 +181,6 @@ impl Pending {
 mod tests {
     use std::sync::Arc;
 
-    use jiff::Timestamp;
-
     use super::*;
     use crate::daemon::mount_policy::ResolvedPolicy;
     use crate::guard::directories::Directory;
@@ -201,18 +199,14 @@ mod tests {
         };
         let mut bytes = b"\xE9".to_vec();
         bytes.extend(name.to_string().bytes());
-        let judgement = judge.judge(&maker, &bytes, Vec::new).unwrap();
-        pending.add(Offender {
-            directory: Arc::new(Directory {
-                handle: FileHandle::from_parts(1, &[directory]).unwrap(),
-                path: [].into(),
-            }),
-            name: BackingName::parse(&bytes).unwrap(),
-            maker: Arc::new(maker),
-            operation: Operation::Create,
-            time: Timestamp::now(),
-            judgement,
-        })
+        let directory = Directory {
+            handle: FileHandle::from_parts(1, &[directory]).unwrap(),
+            path: [].into(),
+        };
+        let name = BackingName::parse(&bytes).unwrap();
+        let (maker, operation) = (Arc::new(maker), Operation::Create);
+        let offender = judge.judge(&Arc::new(directory), &name, &maker, operation);
+        pending.add(offender.unwrap())
     }
 
     fn pending(most: usize) -> Pending {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::guarded::Guarded;
 use super::judge::Judge;
 use super::maker::Maker;
-use super::offender::{Newcomers, Offender};
+use super::offender::Newcomers;
 use super::scan_requests::ALL;
 use crate::backing::{Dir, FileHandle};
 use crate::fs::audit::Operation;
@@ -122,7 +122,10 @@ impl Visitor for Finder<'_> {
                 continue;
             };
             let maker = Arc::new(Maker::owner(&stat));
-            match Offender::of(&self.judge, &directory, &name, &maker, Operation::Found) {
+            match self
+                .judge
+                .judge(&directory, &name, &maker, Operation::Found)
+            {
                 Some(offender) if offender.alike().is_some() => {
                     newcomers.insert(name, offender);
                 }
