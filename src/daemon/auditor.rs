@@ -24,7 +24,6 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 
 pub use log_file::is_unsafe_log;
-pub use rate_limit::AuditOptions;
 use rate_limit::RateLimit;
 pub(super) use sink::Sink;
 pub(super) use syslog::message as syslog_message;
@@ -35,7 +34,9 @@ use crate::os;
 use crate::policy::Rule;
 pub use crate::records::LogFormat as Format;
 pub use crate::records::SinkKind;
-use crate::records::{AuditEvent, AuditRecord, Name, OffenceRecord, SummaryRecord, Time};
+use crate::records::{
+    AuditConfig, AuditEvent, AuditRecord, Name, OffenceRecord, SummaryRecord, Time,
+};
 
 /// Most records that wait for the writer.
 const QUEUE: usize = 4096;
@@ -45,17 +46,6 @@ const FINISH: Duration = Duration::from_secs(2);
 
 /// A log that has not taken a record for so long hangs.
 const HANG: Duration = Duration::from_secs(1);
-
-/// Destination and format of the audit log.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AuditConfig {
-    /// The destination; a file's path is absolute.
-    pub sink: SinkKind,
-    /// The format.
-    pub format: Format,
-    /// The rate limit.
-    pub limit: AuditOptions,
-}
 
 /// Takes offences, and never lets an operation wait for it.
 ///
@@ -148,14 +138,18 @@ impl Auditor {
     /// The file cannot be opened. A syslog or journal that is not there is no error, nor is a FIFO
     /// that nobody reads.
     pub fn new(config: &AuditConfig, mount: Vec<u8>) -> io::Result<Self> {
-        Ok(Self::over(config, Sink::open(config.sink.clone())?, mount))
+        Ok(Self::over(
+            config,
+            Sink::open(config.audit_log.clone())?,
+            mount,
+        ))
     }
 
     fn over(config: &AuditConfig, sink: Sink, mount: Vec<u8>) -> Self {
         let (sender, queue) = sync_channel(QUEUE);
         let state = Arc::new(Mutex::new(State {
             mount: mount.into(),
-            limit: RateLimit::new(config.limit),
+            limit: RateLimit::new(config.audit_burst, config.audit_per_minute),
             counts: Counts::default(),
             queue: Some(sender),
             operations: 0,
@@ -166,7 +160,7 @@ impl Auditor {
         let (running, ended) = sync_channel(0);
         let writer = Writer {
             sink,
-            format: config.format,
+            format: config.audit_format,
             queue,
             state: Arc::clone(&state),
             complained: false,
@@ -175,7 +169,7 @@ impl Auditor {
         };
         Self {
             state,
-            is_beside_log: matches!(config.sink, SinkKind::Stderr | SinkKind::Syslog),
+            is_beside_log: matches!(config.audit_log, SinkKind::Stderr | SinkKind::Syslog),
             waiting: Mutex::new(Some(writer)),
             ended: Mutex::new(ended),
         }

@@ -72,7 +72,7 @@ fn run_errand(
         (Errand::Status, ..) => os::status_of(pid).map(text),
         (Errand::Unmount, Some(mount), _) => mount.spot.unmount().map(outcome),
         (Errand::Detach, Some(mount), _) => mount.spot.detach().map(outcome),
-        (Errand::OpenLog, ..) => checked.audit.sink.open().map(opened),
+        (Errand::OpenLog, ..) => checked.audit.audit_log.open().map(opened),
         (Errand::ConnectSyslog, ..) => SinkKind::Syslog.open().map(opened),
         (Errand::ReadPolicy, _, Some(policy)) => {
             in_memory(&serde_json::to_vec(&policy.text())?).map(opened)

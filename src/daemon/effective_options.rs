@@ -31,7 +31,7 @@ pub(super) fn options(config: &MountConfig) -> MountOptions {
         Cow::Borrowed(value.into())
     }
     let checked = &config.checked;
-    let (resolved, audit) = (&checked.resolved, &checked.audit);
+    let resolved = &checked.resolved;
     let (map, policy) = (&resolved.map, &resolved.map.policy);
     let (rules, all) = (&resolved.rules, resolved.rules.all());
     let file = |path: &std::path::Path| Name::of_path(path).into_owned();
@@ -61,10 +61,7 @@ pub(super) fn options(config: &MountConfig) -> MountOptions {
         threads: config.threads,
         uring: word(config.uring),
         sandbox: word(config.sandbox),
-        audit_log: audit.sink.clone(),
-        audit_format: word(audit.format),
-        audit_burst: audit.limit.burst,
-        audit_per_minute: audit.limit.per_minute,
+        audit: checked.audit.clone(),
         background: config.background,
         fsname: config.fsname.as_bytes().to_vec().into(),
         allow_other: config.allows_others(),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::audit_config::{LOG, audit_config};
-use super::auditor::{AuditConfig, Auditor, SinkKind, is_unsafe_log};
+use super::auditor::{Auditor, SinkKind, is_unsafe_log};
 use super::command_error::{CommandError, reason};
 use super::fuse_mount::MountFlags;
 use super::mount_paths;
@@ -17,7 +17,7 @@ use crate::fs::LocksAt;
 use crate::fuse::Passthrough;
 use crate::names::Quoted;
 use crate::os::{Privilege, Sandbox};
-use crate::records::{CacheMode, PolicyFile};
+use crate::records::{AuditConfig, CacheMode, PolicyFile};
 
 /// A mount. The directories were fit when it was made.
 #[derive(Debug, Clone)]
@@ -81,7 +81,7 @@ impl Checked {
     pub fn open_log(&self) -> Result<Arc<Auditor>, CommandError> {
         let mount = self.mountpoint.as_os_str().as_bytes().to_vec();
         let auditor = Auditor::new(&self.audit, mount);
-        let auditor = auditor.map_err(|error| unfit_log(&self.audit.sink, &error))?;
+        let auditor = auditor.map_err(|error| unfit_log(&self.audit.audit_log, &error))?;
         Ok(Arc::new(auditor))
     }
 }
@@ -126,13 +126,13 @@ pub fn check(
     let resolved = ResolvedPolicy::new(options, &loaded)?;
     loaded.warn();
     let mut audit = audit_config(&resolved.keys, is_background)?;
-    if let SinkKind::File(log) = &mut audit.sink {
+    if let SinkKind::File(log) = &mut audit.audit_log {
         let remedy = "keep it outside of what it reports on";
         *log = mount_paths::check_file(LOG, log, &ruled, remedy)?;
     }
     if resolved.keys.audit_log.is_some()
-        && let Some(socket) = audit.sink.socket()
-        && let Err(error) = audit.sink.open()
+        && let Some(socket) = audit.audit_log.socket()
+        && let Err(error) = audit.audit_log.open()
     {
         let (socket, why) = (Quoted::of(socket), reason(&error));
         log::warn!(

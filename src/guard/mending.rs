@@ -337,14 +337,15 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::daemon::auditor::{AuditConfig, AuditOptions, Auditor, Format, SinkKind};
+    use crate::daemon::audit_config::{BURST, PER_MINUTE};
+    use crate::daemon::auditor::{Auditor, Format, SinkKind};
     use crate::daemon::mount_policy::ResolvedPolicy;
     use crate::fs::audit::{AuditLog, Operation};
     use crate::guard::directories::Directories;
     use crate::guard::maker::Maker;
     use crate::guard::scan::scan;
     use crate::guard::scan_requests::ALL;
-    use crate::records::PolicyFile;
+    use crate::records::{AuditConfig, PolicyFile};
 
     fn renaming() -> PolicyFile {
         PolicyFile::parse("mode = 'normalize'\nfrom = 'iso-8859-1'").unwrap()
@@ -354,9 +355,10 @@ mod tests {
     fn guarded(root: &Path, keys: PolicyFile) -> Guarded {
         let resolved = ResolvedPolicy::without_file(keys).unwrap();
         let config = AuditConfig {
-            sink: SinkKind::Stderr,
-            format: Format::Text,
-            limit: AuditOptions::default(),
+            audit_log: SinkKind::Stderr,
+            audit_format: Format::Text,
+            audit_burst: BURST,
+            audit_per_minute: PER_MINUTE,
         };
         let auditor = Auditor::new(&config, Vec::new());
         let guarded = Guarded::new(

@@ -36,9 +36,9 @@ pub use journal_event::{
 pub use json::{add_fields, json_line, push_json};
 pub use kind::Kind;
 pub use mount_status::{
-    AuditCounts, BackingFault, CacheMode, CacheTimes, DescriptorCounts, FormatHead, IndexCounts,
-    MountOptions, MountStatus, OpenCounts, PolicyFault, PolicyStatus, RequestCounts, STATUS_FORMAT,
-    Transport, WatchStatus,
+    AuditConfig, AuditCounts, BackingFault, CacheMode, CacheTimes, DescriptorCounts, FormatHead,
+    IndexCounts, MountOptions, MountStatus, OpenCounts, PolicyFault, PolicyStatus, RequestCounts,
+    STATUS_FORMAT, Transport, WatchStatus,
 };
 pub use name::Name;
 pub use plan_record::{

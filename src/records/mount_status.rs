@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Name, RuleCounts, SinkKind, Time, VerdictCounts};
+use super::{LogFormat, Name, RuleCounts, SinkKind, Time, VerdictCounts};
 use crate::codec::{Charset, Encoding};
 use crate::names::Legacy;
 use crate::policy::{Alike, Class, ErrnoChoice, Normalization};
@@ -264,13 +264,8 @@ pub struct MountOptions {
     /// The degree of confinement.
     pub sandbox: Cow<'static, str>,
     /// The log of offences.
-    pub audit_log: SinkKind,
-    /// The format of that log.
-    pub audit_format: Cow<'static, str>,
-    /// Records that pass at once.
-    pub audit_burst: u32,
-    /// Records that pass each minute.
-    pub audit_per_minute: u32,
+    #[serde(flatten)]
+    pub audit: AuditConfig,
     /// Does the daemon run in the background?
     pub background: bool,
     /// The source that `/proc/mounts` shows.
@@ -279,6 +274,20 @@ pub struct MountOptions {
     pub allow_other: bool,
     /// The flags of the mount that restrict.
     pub flags: Vec<Cow<'static, str>>,
+}
+
+/// Destination, format and rate limit of the audit log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct AuditConfig {
+    /// The destination; a file's path is absolute.
+    pub audit_log: SinkKind,
+    /// The format.
+    pub audit_format: LogFormat,
+    /// Records of one user in one directory that pass at once after a quiet time; with 0 none ever passes.
+    pub audit_burst: u32,
+    /// Those that pass each minute in the long run; with 0 none passes after the burst.
+    pub audit_per_minute: u32,
 }
 
 /// The value of `--cache`: a word, or a number.

@@ -56,7 +56,7 @@ fn without_options_only_ill_formed_and_too_long_names_offend() {
         ),
         (Legacy::Escape, OnViolation::Reject)
     );
-    assert_eq!(config.checked.audit.sink, SinkKind::Stderr);
+    assert_eq!(config.checked.audit.audit_log, SinkKind::Stderr);
     assert_eq!(config.fsname, config.checked.backing.as_os_str());
     assert!(!config.background);
     assert_eq!(config.threads, THREADS);
@@ -150,7 +150,7 @@ fn new_names_can_be_compared_and_exempt() {
 #[test]
 fn in_the_background_offences_go_to_the_system_log() {
     assert_eq!(
-        decided(&["--background"]).unwrap().checked.audit.sink,
+        decided(&["--background"]).unwrap().checked.audit.audit_log,
         SinkKind::Syslog
     );
     assert_eq!(
@@ -158,18 +158,28 @@ fn in_the_background_offences_go_to_the_system_log() {
             .unwrap()
             .checked
             .audit
-            .sink,
+            .audit_log,
         SinkKind::Syslog
     );
     assert_eq!(
-        decided(&["--audit-log", "-"]).unwrap().checked.audit.sink,
+        decided(&["--audit-log", "-"])
+            .unwrap()
+            .checked
+            .audit
+            .audit_log,
         SinkKind::Stderr
     );
 }
 
 #[test]
 fn the_journal_has_a_socket_of_its_own() {
-    let sink = |log: &str| decided(&["--audit-log", log]).unwrap().checked.audit.sink;
+    let sink = |log: &str| {
+        decided(&["--audit-log", log])
+            .unwrap()
+            .checked
+            .audit
+            .audit_log
+    };
     assert_eq!(
         sink("journald"),
         SinkKind::Journal("/run/systemd/journal/socket".into())
@@ -192,7 +202,7 @@ fn the_audit_log_is_found_again_from_anywhere() {
         .unwrap()
         .checked
         .audit
-        .sink
+        .audit_log
     else {
         panic!("./syslog is a file");
     };

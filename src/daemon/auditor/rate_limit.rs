@@ -11,24 +11,6 @@ pub(super) const PAIRS: usize = 4096;
 /// The price of a record that no time pays for: longer than machines run.
 const NEVER: Duration = Duration::from_secs(86_400 * 3650);
 
-/// The share of the audit log that one user may fill from one directory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AuditOptions {
-    /// Records that pass at once after a quiet time; with 0 none ever passes.
-    pub burst: u32,
-    /// Records that pass each minute in the long run; with 0 none passes after the burst.
-    pub per_minute: u32,
-}
-
-impl Default for AuditOptions {
-    fn default() -> Self {
-        Self {
-            burst: 100,
-            per_minute: 60,
-        }
-    }
-}
-
 /// A user id, and the number of the directory in which that user offends.
 pub(super) type Pair = (u32, u64);
 
@@ -53,12 +35,12 @@ struct Bucket {
 
 impl RateLimit {
     /// A limit with no pairs yet.
-    pub(super) fn new(options: AuditOptions) -> Self {
+    pub(super) fn new(burst: u32, per_minute: u32) -> Self {
         let minute = Duration::from_secs(60);
-        let price = minute.checked_div(options.per_minute).unwrap_or(NEVER);
+        let price = minute.checked_div(per_minute).unwrap_or(NEVER);
         Self {
             price,
-            full: price.saturating_mul(options.burst),
+            full: price.saturating_mul(burst),
             buckets: HashMap::new(),
         }
     }
@@ -123,16 +105,7 @@ fn left_out(((uid, _), bucket): (Pair, Bucket)) -> Option<LeftOutRecord> {
 mod tests {
     use std::time::{Duration, Instant};
 
-    use super::{AuditOptions, PAIRS, RateLimit};
-
-    const OPTIONS: AuditOptions = AuditOptions {
-        burst: 3,
-        per_minute: 60,
-    };
-
-    fn limit(options: AuditOptions) -> RateLimit {
-        RateLimit::new(options)
-    }
+    use super::{PAIRS, RateLimit};
 
     fn passes(limit: &mut RateLimit, pair: (u32, u64), now: Instant) -> Option<u64> {
         assert_eq!(limit.make_room(pair), None);
@@ -142,7 +115,7 @@ mod tests {
     /// Law L3: a burst passes, then one a second; the next that passes says how many did not.
     #[test]
     fn a_burst_passes_and_then_what_time_fills_in() {
-        let mut limit = limit(OPTIONS);
+        let mut limit = RateLimit::new(3, 60);
         let start = Instant::now();
         let rows = [
             // milliseconds, passes with this many left out
@@ -168,7 +141,7 @@ mod tests {
 
     #[test]
     fn users_and_directories_have_buckets_of_their_own() {
-        let mut limit = limit(OPTIONS);
+        let mut limit = RateLimit::new(3, 60);
         let now = Instant::now();
         for pair in [(1, 1), (1, 2), (2, 1)] {
             for _ in 0..3 {
@@ -180,7 +153,7 @@ mod tests {
 
     #[test]
     fn a_clock_read_out_of_order_takes_nothing_and_gives_nothing() {
-        let mut limit = limit(OPTIONS);
+        let mut limit = RateLimit::new(3, 60);
         let start = Instant::now();
         let later = start + Duration::from_millis(500);
         for now in [later, start, later] {
@@ -194,27 +167,18 @@ mod tests {
     #[test]
     fn zero_means_none() {
         let now = Instant::now();
-        let mut never = limit(AuditOptions {
-            burst: 0,
-            per_minute: 60,
-        });
+        let mut never = RateLimit::new(0, 60);
         let hour = now + Duration::from_secs(3600);
         assert_eq!(passes(&mut never, (1, 1), now), None);
         assert_eq!(passes(&mut never, (1, 1), hour), None);
-        let mut once = limit(AuditOptions {
-            burst: 1,
-            per_minute: 0,
-        });
+        let mut once = RateLimit::new(1, 0);
         assert_eq!(passes(&mut once, (1, 1), now), Some(0));
         assert_eq!(passes(&mut once, (1, 1), hour), None);
     }
 
     #[test]
     fn a_full_table_forgets_the_oldest_and_tells_what_was_left_out() {
-        let mut limit = limit(AuditOptions {
-            burst: 1,
-            per_minute: 0,
-        });
+        let mut limit = RateLimit::new(1, 0);
         let start = Instant::now();
         let pairs = u64::try_from(PAIRS).unwrap();
         for directory in 0..pairs {

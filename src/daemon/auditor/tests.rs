@@ -12,17 +12,16 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::{Value, json};
 
 use super::record_tests::{latin1, record, text, time};
-use super::{AuditConfig, AuditOptions, Auditor, Format, Sink, SinkKind};
+use super::{AuditConfig, Auditor, Format, Sink, SinkKind};
 use crate::codec::Form;
+use crate::daemon::audit_config::{BURST, PER_MINUTE};
 use crate::fs::audit::{AuditLog, Counts, Verdict};
 use crate::policy::{Class, Rule};
 use crate::records::{Name, OffenceRecord};
 use crate::wait::until;
 
-const UNLIMITED: AuditOptions = AuditOptions {
-    burst: u32::MAX,
-    per_minute: 1,
-};
+/// Records that pass at once, and each minute.
+const UNLIMITED: (u32, u32) = (u32::MAX, 1);
 
 /// A bound on `finish` with room for a busy machine; the promise is 2 seconds, and what would break it is for ever.
 const SOON: Duration = Duration::from_secs(60);
@@ -40,16 +39,21 @@ fn place() -> (tempfile::TempDir, PathBuf) {
     (dir, path)
 }
 
-fn config(limit: AuditOptions, path: &Path, format: Format) -> AuditConfig {
+fn config(
+    (audit_burst, audit_per_minute): (u32, u32),
+    path: &Path,
+    audit_format: Format,
+) -> AuditConfig {
     AuditConfig {
-        sink: SinkKind::File(path.to_owned()),
-        format,
-        limit,
+        audit_log: SinkKind::File(path.to_owned()),
+        audit_format,
+        audit_burst,
+        audit_per_minute,
     }
 }
 
-fn auditor(options: AuditOptions, path: &Path, format: Format) -> Auditor {
-    let auditor = Auditor::new(&config(options, path, format), b"/mnt/x".to_vec()).unwrap();
+fn auditor(limit: (u32, u32), path: &Path, format: Format) -> Auditor {
+    let auditor = Auditor::new(&config(limit, path, format), b"/mnt/x".to_vec()).unwrap();
     auditor.begin().unwrap();
     auditor
 }
@@ -176,11 +180,7 @@ fn a_second_finish_writes_nothing_and_a_late_offence_is_dropped() {
 #[test]
 fn what_is_left_out_is_told() {
     let (_dir, path) = place();
-    let options = AuditOptions {
-        burst: 2,
-        per_minute: 60,
-    };
-    let log = auditor(options, &path, Format::Json);
+    let log = auditor((2, 60), &path, Format::Json);
     let start = Instant::now();
     for _ in 0..5 {
         log.offence_at(time(), latin1(), 1, start, |_pid| Vec::new());
@@ -223,11 +223,7 @@ fn what_is_left_out_is_told() {
 #[test]
 fn the_command_is_asked_for_only_where_the_rate_limit_admits_the_record() {
     let (_dir, path) = place();
-    let options = AuditOptions {
-        burst: 2,
-        per_minute: 0,
-    };
-    let log = auditor(options, &path, Format::Json);
+    let log = auditor((2, 0), &path, Format::Json);
     let unnamed = || OffenceRecord {
         command: Name::default(),
         ..latin1()
@@ -250,9 +246,9 @@ fn the_command_is_asked_for_only_where_the_rate_limit_admits_the_record() {
 #[test]
 fn a_flood_from_four_threads_adds_up() {
     const EACH: u32 = 25_000;
-    for options in [UNLIMITED, AuditOptions::default()] {
+    for limit in [UNLIMITED, (BURST, PER_MINUTE)] {
         let (_dir, path) = place();
-        let log = auditor(options, &path, Format::Json);
+        let log = auditor(limit, &path, Format::Json);
         std::thread::scope(|scope| {
             for uid in 0..4 {
                 let log = &log;
@@ -273,7 +269,7 @@ fn a_flood_from_four_threads_adds_up() {
             u64::try_from(records.count()).unwrap(),
             counts.records.written
         );
-        if options != UNLIMITED {
+        if limit != UNLIMITED {
             assert!(
                 counts.records.written >= 12 * 100 && counts.records.left_out > 0,
                 "{counts:?}"

@@ -12,13 +12,14 @@ use rustix::fs::{Mode, OFlags, fstat};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::*;
-use crate::daemon::auditor::{AuditConfig, AuditOptions, SinkKind};
+use crate::daemon::audit_config::{BURST, PER_MINUTE};
+use crate::daemon::auditor::SinkKind;
 use crate::daemon::background;
 use crate::daemon::fuse_mount::mount;
 use crate::daemon::fuse_mount::tests::Place;
 use crate::fuse::samples::service;
 use crate::fuse::{NoRings, Plan, Rings, Service};
-use crate::records::LogFormat;
+use crate::records::{AuditConfig, LogFormat};
 
 /// An id that owns nothing.
 const NOBODY: u32 = 65534;
@@ -98,9 +99,10 @@ fn daemon() {
 fn session(attached: Attached, coherence: Arc<Coherence>) -> Session {
     let place = tempfile::tempdir().unwrap();
     let log = AuditConfig {
-        sink: SinkKind::File(place.path().join("log")),
-        format: LogFormat::default(),
-        limit: AuditOptions::default(),
+        audit_log: SinkKind::File(place.path().join("log")),
+        audit_format: LogFormat::default(),
+        audit_burst: BURST,
+        audit_per_minute: PER_MINUTE,
     };
     let auditor = Auditor::new(&log, Vec::new()).unwrap();
     auditor.begin().unwrap();
