@@ -13,12 +13,14 @@ use super::command_error::{CommandError, Doing};
 use super::confinement::confine;
 use super::fuse_mount::{MountSpec, Mounted, mount};
 use super::mount_config::{Checked, MountConfig};
-use super::policy_reload::Reloader;
+use super::mount_policy::Reading;
+use super::policy_reload::{Reloader, note_reload};
 use super::session::{Ended, Session, catch_signals};
 use super::transport::{make_rings, plan_rings};
 use super::{cache_mode, effective_options, mount_flags, program_log};
 use crate::coherence::{Coherence, Keeping, Kernel};
 use crate::fs::{Config, Settings, Utf8Fs};
+use crate::fuse::status::Told;
 use crate::fuse::{Connection, Forgetting, Plan, Service};
 use crate::names::Quoted;
 use crate::os::helper;
@@ -87,8 +89,10 @@ pub fn run(mut config: MountConfig) -> Result<Ended, CommandError> {
     program_log::begin().doing("write the log")?;
     auditor.begin().doing("write the audit log")?;
     let about = effective_options::about(&config);
-    let reloader =
-        Reloader::start(&config, &fs, &about.told).doing("start the thread of the policy")?;
+    let (mut own, own_fs, told) = (config.clone(), Arc::clone(&fs), Arc::clone(&about.told));
+    let reloader = Reloader::start(config.checked.policy.clone(), move |read| {
+        reload(&mut own, &own_fs, &mut told.lock(), read);
+    })?;
     map_large_blocks();
     // Whoever sees the mount can read what it warned of.
     program_log::flush();
@@ -132,6 +136,23 @@ pub fn run(mut config: MountConfig) -> Result<Ended, CommandError> {
         log::debug!("the helper process may live on: {error}");
     }
     served
+}
+
+/// Puts a policy in force that was read anew, where all that it changes can change while it is mounted.
+fn reload(config: &mut MountConfig, fs: &Utf8Fs, told: &mut Told, read: Reading) {
+    let read = read.and_then(|(policy, new)| {
+        let old = &config.checked.resolved;
+        let faults = old.remount_faults(&new, &policy, config.background);
+        if !faults.is_empty() {
+            return Err(faults);
+        }
+        let sections = new.rules.sections().len();
+        fs.replace_rules(new.rules.clone());
+        config.checked.resolved.rules = new.rules;
+        told.options = Some(effective_options::options(config));
+        Ok(sections)
+    });
+    note_reload(&mut told.policy, read);
 }
 
 /// Starts the thread that follows changes below, if they are to be followed, until the other side of `end` is closed. It holds the

@@ -17,7 +17,7 @@ use crate::records::PolicyFile;
 pub use loaded_policy::LoadedPolicy;
 pub use name_outlook::Outlook;
 pub use policy_faults::{Place, Table};
-pub use policy_source::{PolicySource, line_and_column, table_fault};
+pub use policy_source::{PolicySource, Reading, line_and_column, table_fault};
 pub use resolved_policy::{ResolvedPolicy, name_map};
 pub use user_tables::{groups_of, number_of, user_names};
 

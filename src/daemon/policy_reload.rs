@@ -1,65 +1,43 @@
 //! Reading the policy again while it is mounted, or while a guard has it in force.
 
-use std::io;
-use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 
-use parking_lot::Mutex;
-
-use super::effective_options;
-use super::mount_config::MountConfig;
-use crate::fs::Utf8Fs;
-use crate::fuse::status::Told;
+use super::command_error::{CommandError, Doing};
+use super::mount_policy::{PolicySource, Reading};
 use crate::records::{PolicyFault, PolicyStatus, Time};
 
 /// Most faults of one reading that are told.
 const MOST_TOLD: usize = 16;
 
 /// Has the policy read anew, by a thread of its own: a file may lie where reading waits.
-#[derive(Debug)]
-pub(super) struct Reloader(SyncSender<()>);
+#[derive(Debug, Default)]
+pub struct Reloader(Option<SyncSender<()>>);
 
 impl Reloader {
-    /// Starts the thread, where there is a policy file. It ends with the process.
+    /// Starts the thread, where there is a policy file; it ends with the process. Each reading is handed to `take`.
     ///
     /// # Errors
     /// There are too many threads.
-    pub(super) fn start(
-        config: &MountConfig,
-        fs: &Arc<Utf8Fs>,
-        told: &Arc<Mutex<Told>>,
-    ) -> io::Result<Option<Self>> {
-        let Some(source) = config.checked.policy.clone() else {
-            return Ok(None);
-        };
-        let (mut config, fs, told) = (config.clone(), Arc::clone(fs), Arc::clone(told));
-        let mut reload = move || {
-            let read = source.reload().and_then(|(policy, new)| {
-                let old = &config.checked.resolved;
-                let faults = old.remount_faults(&new, &policy, config.background);
-                if !faults.is_empty() {
-                    return Err(faults);
-                }
-                let sections = new.rules.sections().len();
-                fs.replace_rules(new.rules.clone());
-                config.checked.resolved.rules = new.rules;
-                told.lock().options = Some(effective_options::options(&config));
-                Ok(sections)
-            });
-            note_reload(&mut told.lock().policy, read);
+    pub fn start(
+        source: Option<PolicySource>,
+        mut take: impl FnMut(Reading) + Send + 'static,
+    ) -> Result<Self, CommandError> {
+        let Some(source) = source else {
+            return Ok(Self::default());
         };
         let (knock, knocks) = sync_channel(1);
-        thread::Builder::new()
-            .name("policy".to_owned())
-            .spawn(move || knocks.into_iter().for_each(|()| reload()))?;
-        Ok(Some(Self(knock)))
+        let thread = thread::Builder::new().name("policy".to_owned());
+        thread
+            .spawn(move || knocks.into_iter().for_each(|()| take(source.reload())))
+            .doing("start the thread of the policy")?;
+        Ok(Self(Some(knock)))
     }
 
     /// Has it read anew; once more if it is being read just now. Returns at once.
-    pub(super) fn knock(&self) {
+    pub fn knock(&self) {
         // One that waits already will see the file as it is now.
-        self.0.try_send(()).ok();
+        self.0.as_ref().map(|knock| knock.try_send(()));
     }
 }
 

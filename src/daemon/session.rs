@@ -58,7 +58,7 @@ pub(super) struct Session {
     pub(super) attached: Attached,
     pub(super) coherence: Arc<Coherence>,
     pub(super) auditor: Arc<Auditor>,
-    pub(super) reloader: Option<Reloader>,
+    pub(super) reloader: Reloader,
     pub(super) manager: Manager,
     /// The message of a mount that answers.
     pub(super) shown: String,
@@ -118,9 +118,7 @@ impl Session {
         for signal in signals.forever() {
             if signal == SIGHUP {
                 self.auditor.reopen();
-                if let Some(reloader) = &self.reloader {
-                    reloader.knock();
-                }
+                self.reloader.knock();
                 continue;
             }
             if !again {

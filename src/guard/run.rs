@@ -4,7 +4,6 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::mpsc::sync_channel;
 use std::thread;
 
 use signal_hook::consts::SIGHUP;
@@ -21,8 +20,8 @@ use crate::backing::{FileHandle, sys};
 use crate::daemon::command_error::{CommandError, Doing, reason};
 use crate::daemon::confinement::confine;
 use crate::daemon::effective_options::policy_status;
-use crate::daemon::mount_policy::PolicySource;
-use crate::daemon::policy_reload::note_reload;
+use crate::daemon::mount_policy::Reading;
+use crate::daemon::policy_reload::{Reloader, note_reload};
 use crate::daemon::program_log;
 use crate::daemon::session::catch_signals;
 use crate::guard::name_events::NameEvents;
@@ -87,8 +86,11 @@ pub fn run(mut options: GuardOptions) -> Result<(), CommandError> {
     if options.initial_scan {
         guarded.requests.ask_for_all(ALL);
     }
+    let guarded_too = Arc::clone(&guarded);
+    let reloader = Reloader::start(checked.policy, move |read| {
+        reload(&guarded_too, &options, read);
+    })?;
     let handle = signals.handle();
-    let (knock, knocks) = sync_channel(1);
     let served = thread::scope(|scope| {
         let start = |name: &str| thread::Builder::new().name(name.to_owned());
         let obey = || {
@@ -97,8 +99,7 @@ pub fn run(mut options: GuardOptions) -> Result<(), CommandError> {
                     break;
                 }
                 auditor.reopen();
-                // One that waits already will see the file as it is now.
-                knock.try_send(()).ok();
+                reloader.knock();
             }
             drop(keep_on);
         };
@@ -108,12 +109,6 @@ pub fn run(mut options: GuardOptions) -> Result<(), CommandError> {
             start("scan").spawn_scoped(scope, || scan::scan_all(&guarded))?;
             if let Some((_, journal)) = &lock_and_journal {
                 start("renames").spawn_scoped(scope, || mending::mend_all(&guarded, journal))?;
-            }
-            if let Some(source) = checked.policy {
-                let guarded = Arc::clone(&guarded);
-                let reload = move |()| reload(&guarded, &source, &options);
-                // It is not waited for: a file may lie where reading waits.
-                start("policy").spawn(move || knocks.into_iter().for_each(reload))?;
             }
             Ok(())
         };
@@ -161,9 +156,9 @@ fn open_journal(
     Ok(Some((lock, journal)))
 }
 
-/// Puts the policy in force that is in its file now.
-fn reload(guarded: &Guarded, source: &PolicySource, options: &GuardOptions) {
-    let read = source.reload().and_then(|(_, resolved)| {
+/// Puts a policy in force that was read anew.
+fn reload(guarded: &Guarded, options: &GuardOptions, read: Reading) {
+    let read = read.and_then(|(_, resolved)| {
         if resolved.rules.normalizes() && options.journal.is_none() {
             return Err(vec![
                 "names are put right only by a guard that was started with a journal".to_owned(),

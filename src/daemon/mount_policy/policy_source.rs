@@ -22,7 +22,7 @@ use rustix::io::Errno;
 
 use super::user_tables::{GROUP, PASSWD, table};
 use super::{LoadedPolicy, ResolvedPolicy};
-use crate::backing::file;
+use crate::backing::{Dir, file};
 use crate::daemon::command_error::{CommandError, Doing, reason};
 use crate::daemon::mount_paths::{Ruled, ruled_by};
 use crate::names::Quoted;
@@ -48,6 +48,9 @@ pub struct PolicySource {
     /// The options of the command line.
     options: PolicyFile,
 }
+
+/// A policy that was read anew, or a line for each fault.
+pub type Reading = Result<(LoadedPolicy, ResolvedPolicy), Vec<String>>;
 
 impl PolicySource {
     /// Finds the policy file at `path`. None of its files may lie in `ruled`. A file that cannot be found is a fault of what is read.
@@ -78,10 +81,7 @@ impl PolicySource {
     }
 
     /// Reads the policy anew, and resolves it where the options do not override it.
-    ///
-    /// # Errors
-    /// A line for each fault.
-    pub fn reload(&self) -> Result<(LoadedPolicy, ResolvedPolicy), Vec<String>> {
+    pub fn reload(&self) -> Reading {
         let policy = self
             .read_again()
             .map_err(|error| vec![format!("cannot be read: {error}")])?;
@@ -181,8 +181,7 @@ fn find(path: &Path, ruled: &[Ruled]) -> Result<(OwnedFd, PathBuf, PathBuf), Str
         return Err("is a directory".to_owned());
     };
     let parent = parent.canonicalize().map_err(unreadable)?;
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let directory = rustix::fs::open(&parent, flags, Mode::empty()).map_err(unreadable)?;
+    let directory = Dir::open_root(&parent).map_err(unreadable)?.into_fd();
     check_place(&parent.join(name), ruled)?;
     let opened = open_beneath(&directory, name.as_ref());
     if matches!(opened, Err(Errno::XDEV)) && path.is_symlink() {

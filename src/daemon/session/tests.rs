@@ -110,7 +110,7 @@ fn session(attached: Attached, coherence: Arc<Coherence>) -> Session {
         attached,
         coherence,
         auditor: Arc::new(auditor),
-        reloader: None,
+        reloader: Reloader::default(),
         manager: Manager::default(),
         shown: "ready".to_owned(),
         unmounted: AtomicBool::new(false),
