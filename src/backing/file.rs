@@ -18,7 +18,7 @@ use crate::records::Kind;
 /// The path that names the inode of a descriptor of ours, without a walk through the backing tree.
 ///
 /// A symlink held by `O_PATH` is named itself: the kernel jumps to it and follows no further.
-pub(super) fn proc_path(fd: BorrowedFd<'_>) -> CString {
+pub(crate) fn proc_path(fd: BorrowedFd<'_>) -> CString {
     CString::new(format!("/proc/self/fd/{}", fd.as_raw_fd())).unwrap_or_default()
 }
 

@@ -16,7 +16,7 @@ use rustix::io::Errno;
 use rustix::mount as sys;
 use rustix::process::{getegid, geteuid};
 
-use crate::backing::file;
+use crate::backing::{Dir, file};
 use crate::daemon::command_error::{CommandError, Doing};
 use crate::daemon::status_query::{NoAnswer, ask, is_of_dead_mount};
 use crate::names::Quoted;
@@ -80,14 +80,18 @@ pub fn mount(spec: &MountSpec) -> Result<Mounted, CommandError> {
 
 fn try_mount(spec: &MountSpec) -> Result<Mounted, CommandError> {
     clear(&spec.mountpoint)?;
-    let target = open_directory(&spec.mountpoint).doing("open the mount point")?;
+    let target = Dir::open_root(&spec.mountpoint).doing("open the mount point")?;
+    let target = target.into_fd();
     let there = mounted_at(&target).doing("read the table of mounts")?;
     if let Some(there) = there.filter(MountInfo::is_ours) {
         let shown = Quoted(&there.source);
         let error = CommandError::usage(format!("already mounted: {shown} is shown there"));
         return Err(error.hint("unmount it first, by utf8fs umount"));
     }
-    let path = || path_of(&target).doing("find the path of the mount point");
+    let path = || {
+        let path = file::path_of(&target).doing("find the path of the mount point");
+        path.map(|path| PathBuf::from(OsString::from_vec(path)))
+    };
     let direct = mount_direct(spec, &target)?;
     let is_unprivileged = direct.is_none();
     let fuse_fd = match direct {
@@ -109,7 +113,7 @@ fn try_mount(spec: &MountSpec) -> Result<Mounted, CommandError> {
 /// # Errors
 /// `path` cannot be opened as a directory.
 pub fn already_mounted(path: &Path) -> io::Result<Option<(OwnedFd, MountInfo)>> {
-    let root = open_directory(path)?;
+    let root = Dir::open_root(path)?.into_fd();
     let there = mounted_at(&root)?;
     Ok(there.map(|there| (root, there)))
 }
@@ -174,21 +178,6 @@ fn mounted_at(dir: &OwnedFd) -> io::Result<Option<MountInfo>> {
     Ok(found.map(|(mount, _)| mount))
 }
 
-fn open_directory(path: &Path) -> io::Result<OwnedFd> {
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    Ok(rustix::fs::open(path, flags, Mode::empty())?)
-}
-
-/// The path by which the kernel knows a descriptor now.
-fn path_of(fd: &OwnedFd) -> io::Result<PathBuf> {
-    Ok(OsString::from_vec(file::path_of(fd)?).into())
-}
-
-/// A path that leads to what `fd` stands for, whatever was renamed or mounted meanwhile.
-fn proc_path(fd: impl AsFd) -> String {
-    format!("/proc/self/fd/{}", fd.as_fd().as_raw_fd())
-}
-
 /// Mounts by mount(2); `None` where only the helper process may.
 fn mount_direct(spec: &MountSpec, target: &OwnedFd) -> Result<Option<OwnedFd>, CommandError> {
     let flags = OFlags::RDWR | OFlags::CLOEXEC;
@@ -207,7 +196,13 @@ fn mount_direct(spec: &MountSpec, target: &OwnedFd) -> Result<Option<OwnedFd>, C
     );
     let data = CString::new(data).doing("mount")?;
     let (source, data): (&OsStr, _) = (&spec.source, data.as_c_str());
-    match sys::mount(source, proc_path(target), FS_TYPE, spec.flags.0, data) {
+    match sys::mount(
+        source,
+        file::proc_path(target.as_fd()),
+        FS_TYPE,
+        spec.flags.0,
+        data,
+    ) {
         Ok(()) => Ok(Some(fuse_fd)),
         Err(Errno::PERM) => Ok(None),
         Err(Errno::NODEV) => Err(no_device()),

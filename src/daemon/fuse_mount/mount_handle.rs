@@ -14,7 +14,8 @@ use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, UnmountFlags};
 
 use strum::FromRepr;
 
-use super::{fusermount, mounted_at, proc_path};
+use super::{fusermount, mounted_at};
+use crate::backing::file::proc_path;
 use crate::names::Quoted;
 use crate::os::helper::{self, Errand};
 use crate::os::mountinfo::{self, MountInfo, statx_cached};
@@ -244,7 +245,7 @@ fn by_helper(errand: Errand) -> Option<io::Result<UnmountOutcome>> {
 
 /// Takes the mount at `path`, whose root is `root`, out of the tree. By root no path is resolved, so that it hits no other mount.
 pub(super) fn take_out(root: &OwnedFd, path: &Path) -> io::Result<()> {
-    match rustix::mount::unmount(proc_path(root), UnmountFlags::DETACH) {
+    match rustix::mount::unmount(proc_path(root.as_fd()), UnmountFlags::DETACH) {
         Err(Errno::PERM) => fusermount::unmount(path, true).map(drop),
         done => Ok(done?),
     }

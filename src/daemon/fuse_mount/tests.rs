@@ -169,7 +169,7 @@ fn the_root_of_a_foreign_dead_mount_is_left_alone() {
 fn what_is_open_keeps_it_mounted_until_it_is_detached() {
     let Some(place) = Place::new() else { return };
     let mounted = mount(&place.spec()).unwrap();
-    let open = open_directory(place.path()).unwrap();
+    let open = Dir::open_root(place.path()).unwrap().into_fd();
     assert_eq!(mounted.attached.unmount().unwrap(), UnmountOutcome::Busy);
     assert_eq!(mounted.attached.detach().unwrap(), UnmountOutcome::Done);
     assert_eq!(mounted.attached.detach().unwrap(), UnmountOutcome::Gone);
