@@ -1,13 +1,11 @@
 //! A mount from start to end: options in force, mounting, sandbox, readiness, the policy, and the audit log.
 
-pub mod audit_config;
 pub mod auditor;
 pub mod background;
 mod backing_root;
 mod cache_mode;
 pub mod command_error;
 pub mod confinement;
-pub mod effective_options;
 pub mod fuse_mount;
 pub mod mount_config;
 mod mount_flags;

@@ -1,12 +1,12 @@
 //! A mount with everything decided: what is to be served where, and how.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::audit_config::{LOG, audit_config};
 use super::auditor::{Auditor, SinkKind, is_unsafe_log};
 use super::command_error::{CommandError, reason};
 use super::fuse_mount::MountFlags;
@@ -16,8 +16,9 @@ use super::transport::Uring;
 use crate::fs::LocksAt;
 use crate::fuse::Passthrough;
 use crate::names::Quoted;
+use crate::names::rules::Mode;
 use crate::os::{Privilege, Sandbox};
-use crate::records::{AuditConfig, CacheMode, PolicyFile};
+use crate::records::{AuditConfig, CacheMode, MountOptions, Name, PolicyFile, PolicyStatus, Time};
 
 /// A mount. The directories were fit when it was made.
 #[derive(Debug, Clone)]
@@ -71,6 +72,48 @@ impl MountConfig {
         self.allow_other
             .unwrap_or_else(|| Privilege::of_thread() == Privilege::Root)
     }
+
+    /// Returns the options in force.
+    pub(super) fn options(&self) -> MountOptions {
+        fn word(value: impl Into<&'static str>) -> Cow<'static, str> {
+            Cow::Borrowed(value.into())
+        }
+        let ResolvedPolicy { map, rules, .. } = &self.checked.resolved;
+        let (policy, all) = (&map.policy, rules.all());
+        let file = self.checked.policy.as_ref();
+        MountOptions {
+            policy: file.map(|source| Name::of_path(&source.path).into_owned()),
+            encoding: policy.encoding,
+            from: map.from.clone(),
+            legacy: map.legacy,
+            store_as: map.store_as,
+            on_violation: match all.mode {
+                Mode::Enforce => "reject".into(),
+                mode @ (Mode::Normalize | Mode::Report | Mode::Off) => word(mode),
+            },
+            errno: all.map.errno,
+            normalization: policy.form.into(),
+            forbid: policy.forbid.iter().collect(),
+            max_bytes: policy.max_bytes,
+            max_chars: policy.max_chars,
+            max_utf16: policy.max_utf16,
+            unique: all.unique,
+            exempt_uid: rules.exempt().uids().collect(),
+            exempt: rules.exempt().patterns().to_vec(),
+            cache: self.cache,
+            locks: word(self.locks),
+            cross_mounts: self.cross_mounts,
+            passthrough: word(self.passthrough),
+            threads: self.threads,
+            uring: word(self.uring),
+            sandbox: word(self.sandbox),
+            audit: self.checked.audit.clone(),
+            background: self.background,
+            fsname: self.fsname.as_bytes().to_vec().into(),
+            allow_other: self.allows_others(),
+            flags: self.flags.words().map(Cow::from).collect(),
+        }
+    }
 }
 
 impl Checked {
@@ -83,6 +126,19 @@ impl Checked {
         let auditor = Auditor::new(&self.audit, mount);
         let auditor = auditor.map_err(|error| unfit_log(&self.audit.audit_log, &error))?;
         Ok(Arc::new(auditor))
+    }
+
+    /// Returns the status of the policy, which has come into force now; `None` without a file.
+    #[must_use]
+    pub fn policy_status(&self) -> Option<PolicyStatus> {
+        self.policy.as_ref().map(|source| PolicyStatus {
+            file: Name::of_path(&source.path).into_owned(),
+            since: Time::now(),
+            sections: self.resolved.rules.sections().len(),
+            reloads: 0,
+            failed_reloads: 0,
+            fault: None,
+        })
     }
 }
 
@@ -114,7 +170,7 @@ pub fn check(
     if policy.is_none() {
         // Before the directories are looked at, which may clear a dead mount.
         let resolved = ResolvedPolicy::without_file(options.clone())?;
-        audit_config(&resolved.keys, is_background)?;
+        resolved.audit(is_background)?;
     }
     let (backing, mountpoint) = mount_paths::check(backing, mountpoint)?;
     let ruled = mount_paths::ruled(&mountpoint, &backing);
@@ -125,10 +181,10 @@ pub fn check(
         .map_or_else(LoadedPolicy::default, PolicySource::read);
     let resolved = ResolvedPolicy::new(options, &loaded)?;
     loaded.warn();
-    let mut audit = audit_config(&resolved.keys, is_background)?;
+    let mut audit = resolved.audit(is_background)?;
     if let SinkKind::File(log) = &mut audit.audit_log {
         let remedy = "keep it outside of what it reports on";
-        *log = mount_paths::check_file(LOG, log, &ruled, remedy)?;
+        *log = mount_paths::check_file("audit log", log, &ruled, remedy)?;
     }
     if resolved.keys.audit_log.is_some()
         && let Some(socket) = audit.audit_log.socket()

@@ -1,10 +1,12 @@
 //! The life of a mount: from a [`MountConfig`] to a served mount and its end.
 
 use std::io::{self, PipeReader};
-use std::os::unix::ffi::OsStringExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread::{self, JoinHandle};
+
+use parking_lot::Mutex;
 
 use super::auditor::Auditor;
 use super::background::Daemon;
@@ -17,10 +19,10 @@ use super::mount_policy::Reading;
 use super::policy_reload::{Reloader, note_reload};
 use super::session::{Ended, Session, catch_signals};
 use super::transport::{make_rings, plan_rings};
-use super::{cache_mode, effective_options, mount_flags, program_log};
+use super::{cache_mode, mount_flags, program_log};
 use crate::coherence::{Coherence, Keeping, Kernel};
 use crate::fs::{Config, Settings, Utf8Fs};
-use crate::fuse::status::Told;
+use crate::fuse::status::{About, Told};
 use crate::fuse::{Connection, Forgetting, Plan, Service};
 use crate::names::Quoted;
 use crate::os::helper;
@@ -88,7 +90,7 @@ pub fn run(mut config: MountConfig) -> Result<Ended, CommandError> {
     confine_daemon(&mut config, &mounted).doing("confine the daemon")?;
     program_log::begin().doing("write the log")?;
     auditor.begin().doing("write the audit log")?;
-    let about = effective_options::about(&config);
+    let about = about(&config);
     let (mut own, own_fs, told) = (config.clone(), Arc::clone(&fs), Arc::clone(&about.told));
     let reloader = Reloader::start(config.checked.policy.clone(), move |read| {
         reload(&mut own, &own_fs, &mut told.lock(), read);
@@ -138,6 +140,19 @@ pub fn run(mut config: MountConfig) -> Result<Ended, CommandError> {
     served
 }
 
+/// Returns the fixed part of a mount's status.
+fn about(config: &MountConfig) -> About {
+    About {
+        owner: rustix::process::getuid().as_raw(),
+        backing: config.checked.backing.as_os_str().as_bytes().to_vec(),
+        mountpoint: config.checked.mountpoint.as_os_str().as_bytes().to_vec(),
+        told: Arc::new(Mutex::new(Told {
+            options: Some(config.options()),
+            policy: config.checked.policy_status(),
+        })),
+    }
+}
+
 /// Puts a policy in force that was read anew, where all that it changes can change while it is mounted.
 fn reload(config: &mut MountConfig, fs: &Utf8Fs, told: &mut Told, read: Reading) {
     let read = read.and_then(|(policy, new)| {
@@ -149,7 +164,7 @@ fn reload(config: &mut MountConfig, fs: &Utf8Fs, told: &mut Told, read: Reading)
         let sections = new.rules.sections().len();
         fs.replace_rules(new.rules.clone());
         config.checked.resolved.rules = new.rules;
-        told.options = Some(effective_options::options(config));
+        told.options = Some(config.options());
         Ok(sections)
     });
     note_reload(&mut told.policy, read);

@@ -337,7 +337,6 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::daemon::audit_config::{BURST, PER_MINUTE};
     use crate::daemon::auditor::{Auditor, Format, SinkKind};
     use crate::daemon::mount_policy::ResolvedPolicy;
     use crate::fs::audit::{AuditLog, Operation};
@@ -357,8 +356,8 @@ mod tests {
         let config = AuditConfig {
             audit_log: SinkKind::Stderr,
             audit_format: Format::Text,
-            audit_burst: BURST,
-            audit_per_minute: PER_MINUTE,
+            audit_burst: 100,
+            audit_per_minute: 60,
         };
         let auditor = Auditor::new(&config, Vec::new());
         let guarded = Guarded::new(

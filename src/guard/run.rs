@@ -19,7 +19,6 @@ use super::{hearing, mending, scan};
 use crate::backing::{FileHandle, sys};
 use crate::daemon::command_error::{CommandError, Doing, reason};
 use crate::daemon::confinement::confine;
-use crate::daemon::effective_options::policy_status;
 use crate::daemon::mount_policy::Reading;
 use crate::daemon::policy_reload::{Reloader, note_reload};
 use crate::daemon::program_log;
@@ -76,7 +75,7 @@ pub fn run(mut options: GuardOptions) -> Result<(), CommandError> {
     let guarded = Arc::new(Guarded::new(
         path.clone(),
         directories,
-        policy_status(checked.policy.as_ref(), &checked.resolved),
+        checked.policy_status(),
         Judge::new(checked.resolved, &options.charset_map),
         Arc::clone(&auditor),
         options.grace,

@@ -14,7 +14,6 @@ use serde_json::{Value, json};
 use super::record_tests::{latin1, record, text, time};
 use super::{AuditConfig, Auditor, Format, Sink, SinkKind};
 use crate::codec::Form;
-use crate::daemon::audit_config::{BURST, PER_MINUTE};
 use crate::fs::audit::{AuditLog, Counts, Verdict};
 use crate::policy::{Class, Rule};
 use crate::records::{Name, OffenceRecord};
@@ -246,7 +245,7 @@ fn the_command_is_asked_for_only_where_the_rate_limit_admits_the_record() {
 #[test]
 fn a_flood_from_four_threads_adds_up() {
     const EACH: u32 = 25_000;
-    for limit in [UNLIMITED, (BURST, PER_MINUTE)] {
+    for limit in [UNLIMITED, (100, 60)] {
         let (_dir, path) = place();
         let log = auditor(limit, &path, Format::Json);
         std::thread::scope(|scope| {

@@ -8,7 +8,6 @@ use super::policy_faults::{Fault, Place, Table};
 use super::resolved_policy::ResolvedPolicy;
 use super::user_tables::number_in;
 use crate::codec::Charset;
-use crate::daemon::audit_config::LOG;
 use crate::daemon::mount_paths::{Ruled, directory_of};
 use crate::names::rules::Mode;
 use crate::names::{Legacy, Patterns, Quoted};
@@ -50,7 +49,7 @@ impl LoadedPolicy {
                 faults.push(whole.warning("audit_log", message));
             }
             Some(SinkKind::File(path)) => {
-                let directory = directory_of(LOG, path).err();
+                let directory = directory_of("audit log", path).err();
                 faults.extend(directory.map(|error| whole.wrong_value("audit_log", &error)));
             }
             Some(SinkKind::Syslog | SinkKind::Journal(_)) | None => {}

@@ -10,12 +10,15 @@ use super::loaded_policy::LoadedPolicy;
 use super::policy_faults::{Fault, Table};
 use super::user_tables::members_of;
 use crate::codec::Encoding;
-use crate::daemon::audit_config::audit_config;
 use crate::daemon::command_error::CommandError;
 use crate::names::rules::{Exemptions, Mode, People, Rules, Section, Terms};
 use crate::names::{Legacy, NameMap, OnViolation, Patterns};
 use crate::policy::{Alike, Normalization, Profile};
-use crate::records::{List, PolicyFile, PolicySection};
+use crate::records::{AuditConfig, List, PolicyFile, PolicySection, SinkKind};
+
+/// Records of one user in one directory that pass at once, by default, and those that pass each minute.
+const BURST: u32 = 100;
+const PER_MINUTE: u32 = 60;
 
 /// The rules in force on a mount.
 #[derive(Debug, Clone)]
@@ -101,6 +104,33 @@ impl ResolvedPolicy {
         })
     }
 
+    /// Decides where offences are logged, and how many.
+    ///
+    /// # Errors
+    /// The keys contradict each other.
+    pub(in crate::daemon) fn audit(
+        &self,
+        is_background: bool,
+    ) -> Result<AuditConfig, CommandError> {
+        let audit_log = match self.keys.audit_log.clone() {
+            Some(SinkKind::Stderr) if is_background => {
+                return Err(CommandError::usage(
+                    "--audit-log - contradicts --background: nobody reads its standard error",
+                )
+                .hint("log to a file, to syslog or to journald, or stay in the foreground"));
+            }
+            Some(sink) => sink,
+            None if is_background => SinkKind::Syslog,
+            None => SinkKind::Stderr,
+        };
+        Ok(AuditConfig {
+            audit_log,
+            audit_format: self.keys.audit_format.unwrap_or_default(),
+            audit_burst: self.keys.audit_burst.unwrap_or(BURST),
+            audit_per_minute: self.keys.audit_per_minute.unwrap_or(PER_MINUTE),
+        })
+    }
+
     /// Returns a line for each key of `new` that cannot come into force while `self` is mounted, with the place where the file says
     /// it. Where all of them come to the same as before, none has changed.
     pub(in crate::daemon) fn remount_faults(
@@ -116,10 +146,10 @@ impl ResolvedPolicy {
             )
         };
         let before = self.keys.by_key();
-        let fixed = |Self { map, keys, .. }: &Self| {
-            let log = audit_config(keys, is_background).ok();
-            let from = map.from.clone();
-            (map.policy.clone(), map.legacy, from, map.store_as, log)
+        let fixed = |of: &Self| {
+            let map = of.map.clone();
+            let audit = of.audit(is_background).ok();
+            (map.policy, map.legacy, map.from, map.store_as, audit)
         };
         let is_same = fixed(new) == fixed(self);
         let is_changed = |(key, value): &(String, Value)| {

@@ -12,7 +12,6 @@ use rustix::fs::{Mode, OFlags, fstat};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::*;
-use crate::daemon::audit_config::{BURST, PER_MINUTE};
 use crate::daemon::auditor::SinkKind;
 use crate::daemon::background;
 use crate::daemon::fuse_mount::mount;
@@ -101,8 +100,8 @@ fn session(attached: Attached, coherence: Arc<Coherence>) -> Session {
     let log = AuditConfig {
         audit_log: SinkKind::File(place.path().join("log")),
         audit_format: LogFormat::default(),
-        audit_burst: BURST,
-        audit_per_minute: PER_MINUTE,
+        audit_burst: 100,
+        audit_per_minute: 60,
     };
     let auditor = Auditor::new(&log, Vec::new()).unwrap();
     auditor.begin().unwrap();
