@@ -10,8 +10,7 @@ use jiff::Timestamp;
 use parking_lot::Mutex;
 
 use super::directories::{Away, Directories, Directory};
-use super::judge::Judge;
-use super::offender::{Key, Newcomers, Offender};
+use super::judge::{Judge, Key, Newcomers, Offender};
 use super::pending::Pending;
 use super::scan_requests::{ALL, Requests};
 use crate::backing::{Dir, FileHandle};

@@ -12,9 +12,8 @@ use jiff::Timestamp;
 
 use super::directories::Directory;
 use super::guarded::Guarded;
-use super::judge::Judge;
+use super::judge::{Judge, Offender};
 use super::maker::Maker;
-use super::offender::Offender;
 use super::scan_requests::ALL;
 use crate::backing::fanotify;
 use crate::backing::ticks::age;

@@ -15,8 +15,7 @@ use parking_lot::Mutex;
 
 use super::directories::Away;
 use super::guarded::Guarded;
-use super::judge::Judge;
-use super::offender::Offender;
+use super::judge::{Judge, Offender};
 use super::pending::{Batch, Waiting};
 use crate::backing::ticks::age;
 use crate::backing::{Dir, FileHandle, Stat, file};

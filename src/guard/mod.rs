@@ -12,7 +12,6 @@ mod judge;
 mod maker;
 mod mending;
 mod name_events;
-mod offender;
 mod pending;
 mod run;
 mod scan;

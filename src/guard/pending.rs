@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
-use super::offender::{Key, Offender};
+use super::judge::{Key, Offender};
 use crate::backing::FileHandle;
 use crate::fs::audit::Operation;
 use crate::names::BackingName;

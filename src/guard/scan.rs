@@ -8,9 +8,8 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::guarded::Guarded;
-use super::judge::Judge;
+use super::judge::{Judge, Newcomers};
 use super::maker::Maker;
-use super::offender::Newcomers;
 use super::scan_requests::ALL;
 use crate::backing::{Dir, FileHandle};
 use crate::fs::audit::Operation;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
-use super::offender::{Newcomers, Offender};
+use super::judge::{Newcomers, Offender};
 use crate::backing::FileHandle;
 
 /// Most directories that are asked for one by one.
