@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::auditor::{Auditor, SinkKind, is_unsafe_log};
-use super::command_error::{CommandError, reason};
+use super::command_error::{CommandError, Doing, reason};
 use super::fuse_mount::MountFlags;
 use super::mount_paths;
-use super::mount_policy::{LoadedPolicy, PolicySource, ResolvedPolicy};
+use super::mount_policy::{PolicySource, ResolvedPolicy};
 use super::transport::Uring;
 use crate::fs::LocksAt;
 use crate::fuse::Passthrough;
@@ -176,9 +176,8 @@ pub fn check(
     let ruled = mount_paths::ruled(&mountpoint, &backing);
     let policy = policy.map(|path| PolicySource::open(path, ruled.to_vec(), options.clone()));
     let policy = policy.transpose()?;
-    let loaded = policy
-        .as_ref()
-        .map_or_else(LoadedPolicy::default, PolicySource::read);
+    let loaded = policy.as_ref().map(PolicySource::read).transpose();
+    let loaded = loaded.doing("read the policy")?.unwrap_or_default();
     let resolved = ResolvedPolicy::new(options, &loaded)?;
     loaded.warn();
     let mut audit = resolved.audit(is_background)?;

@@ -12,7 +12,7 @@ mod user_tables;
 
 use std::path::Path;
 
-use super::command_error::CommandError;
+use super::command_error::{CommandError, Doing};
 use crate::records::PolicyFile;
 pub use loaded_policy::LoadedPolicy;
 pub use name_outlook::Outlook;
@@ -26,5 +26,6 @@ pub use user_tables::{groups_of, number_of, user_names};
 /// # Errors
 /// There is no current directory.
 pub fn load(path: &Path) -> Result<LoadedPolicy, CommandError> {
-    Ok(PolicySource::open(path, Vec::new(), PolicyFile::default())?.read())
+    let source = PolicySource::open(path, Vec::new(), PolicyFile::default())?;
+    source.read().doing("read the policy")
 }

@@ -1,5 +1,7 @@
 //! The files of a policy as one.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value};
 use toml::de::DeTable;
 
@@ -22,7 +24,8 @@ pub struct LoadedPolicy {
     pub whole: Table,
     /// The tables of the sections, in the order of `keys.section`.
     pub(super) sections: Vec<Table>,
-    pub(super) faults: Vec<Fault>,
+    /// In the order of the files.
+    pub(super) faults: BTreeSet<Fault>,
 }
 
 impl LoadedPolicy {
@@ -37,7 +40,7 @@ impl LoadedPolicy {
                 Err(why) => {
                     let includer = source.included_by.and_then(|index| tables.get(index));
                     let shown = text.shown(file);
-                    policy.faults.push(match includer {
+                    policy.faults.insert(match includer {
                         Some(table) => table.error("include", format!("include: {shown} {why}")),
                         None => Fault::error(Place { file, offset: 0 }, why),
                     });
@@ -63,7 +66,8 @@ impl LoadedPolicy {
                 for fault in faults {
                     let offset = fault.span().map_or(content.len(), |span| span.start);
                     let text = with_remedy(&table_fault(&fault, "section"));
-                    self.faults.push(Fault::error(Place { file, offset }, text));
+                    let fault = Fault::error(Place { file, offset }, text);
+                    self.faults.insert(fault);
                 }
                 return Table::default();
             }
@@ -92,22 +96,15 @@ impl LoadedPolicy {
         ids(list, self.text.group.as_bytes())
     }
 
-    /// Returns each fault once, in the order of the files.
-    fn faults(&self) -> impl Iterator<Item = &Fault> {
-        let mut all: Vec<&Fault> = self.faults.iter().collect();
-        all.sort_by_key(|fault| fault.place);
-        all.dedup();
-        all.into_iter()
-    }
-
     fn errors(&self) -> impl Iterator<Item = &Fault> {
-        self.faults().filter(|fault| fault.is_error)
+        self.faults.iter().filter(|fault| fault.is_error)
     }
 
     /// Returns a line for each fault, in the order of the files.
     #[must_use]
     pub fn fault_lines(&self) -> Vec<String> {
-        self.faults().map(|fault| fault.line(&self.text)).collect()
+        let lines = self.faults.iter().map(|fault| fault.line(&self.text));
+        lines.collect()
     }
 
     /// Returns a line for each fault that keeps the policy from being in force.
@@ -123,7 +120,7 @@ impl LoadedPolicy {
 
     /// Logs the warnings.
     pub(in crate::daemon) fn warn(&self) {
-        for fault in self.faults().filter(|fault| !fault.is_error) {
+        for fault in self.faults.iter().filter(|fault| !fault.is_error) {
             log::warn!("policy: {}", fault.line(&self.text));
         }
     }

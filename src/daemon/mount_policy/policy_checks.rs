@@ -39,14 +39,14 @@ impl LoadedPolicy {
         let has_charsets = !List::values(&keys.from).is_empty() || keys.store_as.is_some();
         if keys.legacy == Some(Legacy::Decode) && !has_charsets {
             let message = "legacy is decode without from: it can be in force only where --from is given as well";
-            faults.push(whole.warning("legacy", message));
+            faults.insert(whole.warning("legacy", message));
             options.from = Some(List(Charset::all().take(1).collect()));
         }
         match &keys.audit_log {
             Some(SinkKind::Stderr) => {
                 let message =
                     "audit_log is standard error: it can be in force only without --background";
-                faults.push(whole.warning("audit_log", message));
+                faults.insert(whole.warning("audit_log", message));
             }
             Some(SinkKind::File(path)) => {
                 let directory = directory_of("audit log", path).err();
@@ -58,7 +58,7 @@ impl LoadedPolicy {
             && let Err(error) = ResolvedPolicy::new(options, self)
         {
             self.faults
-                .push(Fault::error(Place::default(), error.message));
+                .insert(Fault::error(Place::default(), error.message));
         }
     }
 }

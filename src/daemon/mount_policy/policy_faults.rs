@@ -61,7 +61,7 @@ impl Table {
 }
 
 /// A fault of a policy.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Fault {
     pub(super) place: Place,
     /// Does it keep the policy from being in force? Else the policy may not be what was meant.

@@ -74,16 +74,25 @@ impl PolicySource {
         })
     }
 
-    /// Reads the policy in this process.
-    #[must_use]
-    pub fn read(&self) -> LoadedPolicy {
-        LoadedPolicy::new(self.text(), &self.ruled)
+    /// Reads the policy where it can be read: by the helper process if there is one.
+    ///
+    /// # Errors
+    /// Those of the helper process.
+    pub fn read(&self) -> io::Result<LoadedPolicy> {
+        let text = match helper::read_policy() {
+            Some(text) => serde_json::from_slice(&text?)?,
+            None => self.text(),
+        };
+        Ok(LoadedPolicy::new(text, &self.ruled))
     }
 
     /// Reads the policy anew, and resolves it where the options do not override it.
+    ///
+    /// # Errors
+    /// A line for each fault.
     pub fn reload(&self) -> Reading {
         let policy = self
-            .read_again()
+            .read()
             .map_err(|error| vec![format!("cannot be read: {error}")])?;
         if !policy.is_valid() {
             return Err(policy.error_lines());
@@ -92,15 +101,6 @@ impl PolicySource {
         let resolved = ResolvedPolicy::new(self.options.clone(), &policy);
         let resolved = resolved.map_err(|error| vec![error.message])?;
         Ok((policy, resolved))
-    }
-
-    /// Reads the policy where it can be read: by the helper process if there is one.
-    fn read_again(&self) -> io::Result<LoadedPolicy> {
-        let Some(text) = helper::read_policy() else {
-            return Ok(self.read());
-        };
-        let text = serde_json::from_slice(&text?)?;
-        Ok(LoadedPolicy::new(text, &self.ruled))
     }
 
     /// Returns the descriptor that the helper process needs.

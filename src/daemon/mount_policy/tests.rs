@@ -369,7 +369,7 @@ fn a_pattern_that_begins_with_the_mount_point_is_warned_of() {
         let options = PolicyFile::default();
         let ruled = ruled(mountpoint.as_ref(), backing.as_ref());
         let source = PolicySource::open(&path, ruled.into(), options);
-        let lines = source.unwrap().read().fault_lines().into_iter();
+        let lines = source.unwrap().read().unwrap().fault_lines().into_iter();
         let lines = lines.filter_map(|line| Some(line.split_once(": warning: ")?.1.to_owned()));
         lines.collect::<Vec<String>>()
     };
