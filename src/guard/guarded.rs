@@ -110,7 +110,7 @@ impl Guarded {
     pub(super) fn meet(&self, offender: Offender) {
         if offender.alike().is_some() {
             self.requests.ask_to_compare(offender);
-        } else if offender.plan.is_none() {
+        } else if !offender.is_to_be_renamed {
             if self.is_first(&offender) {
                 self.report(&offender, None, None);
             }

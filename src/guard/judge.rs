@@ -19,8 +19,7 @@ use crate::tree::plan::PlanOptions;
 #[derive(Debug)]
 pub(super) struct Judge {
     resolved: ResolvedPolicy,
-    /// Plans for putting names right: outside of sections, and for each section.
-    plans: Vec<PlanOptions>,
+    charset_map: Arc<CharsetMap>,
 }
 
 /// The directory of a name, and the name.
@@ -40,8 +39,10 @@ pub(super) struct Offender {
     pub(super) offence: Offence,
     /// The terms that it offends against.
     pub(super) terms: Arc<Terms>,
-    /// The number of the options by which it is put right; `None` if it is only reported.
-    pub(super) plan: Option<usize>,
+    /// The section that holds; `None` if none does.
+    pub(super) section: Option<usize>,
+    /// Is it to be renamed? Else it is only reported.
+    pub(super) is_to_be_renamed: bool,
 }
 
 impl Offender {
@@ -64,24 +65,12 @@ impl Offender {
 }
 
 impl Judge {
-    /// Takes a policy. Names that are not UTF-8 are read in the charsets that the map has for their directory, else in those of the
-    /// policy, else in the likeliest one.
+    /// Takes a policy, and the charsets of names by directory.
     pub(super) fn new(resolved: ResolvedPolicy, charset_map: &Arc<CharsetMap>) -> Self {
-        let from = match resolved.map.from.as_slice() {
-            [] => CharsetSource::Auto,
-            charsets => CharsetSource::Charsets(charsets.to_vec()),
-        };
-        let rules = &resolved.rules;
-        let sections = rules.sections().iter().map(|section| &*section.terms);
-        let terms = std::iter::once(rules.all()).chain(sections);
-        let plans = terms.map(|terms| {
-            let mut options = PlanOptions::new(terms.map.policy.clone(), from.clone());
-            options.charset_map = Arc::clone(charset_map);
-            options
-        });
+        let charset_map = Arc::clone(charset_map);
         Self {
-            plans: plans.collect(),
             resolved,
+            charset_map,
         }
     }
 
@@ -127,7 +116,6 @@ impl Judge {
         if terms.mode == Mode::Off || rules.exempt().of(maker.uid, octets, path).is_some() {
             return None;
         }
-        let plan = section.map_or(0, |section| section + 1);
         Some(Offender {
             directory: Arc::clone(directory),
             name: name.clone(),
@@ -136,9 +124,10 @@ impl Judge {
             time: Timestamp::now(),
             offence,
             terms: Arc::clone(terms),
+            section,
             // What offends here only has no name that it stands for, as on a mount.
-            plan: (terms.mode == Mode::Normalize && !self.resolved.map.policy.conforms(octets))
-                .then_some(plan),
+            is_to_be_renamed: terms.mode == Mode::Normalize
+                && !self.resolved.map.policy.conforms(octets),
         })
     }
 
@@ -149,10 +138,17 @@ impl Judge {
         Some(Offender { time, ..judged })
     }
 
-    /// Returns the options by which names are put right.
-    pub(super) fn plan(&self, number: usize) -> &PlanOptions {
-        let options = self.plans.get(number);
-        options.expect("invariant: it is the number of a judgement of this policy")
+    /// Returns the options by which names are put right where this section holds. Names that are not UTF-8 are read in the charsets
+    /// that the map has for their directory, else in those of the policy, else in the likeliest one.
+    pub(super) fn plan(&self, section: Option<usize>) -> PlanOptions {
+        let from = match self.resolved.map.from.as_slice() {
+            [] => CharsetSource::Auto,
+            charsets => CharsetSource::Charsets(charsets.to_vec()),
+        };
+        let policy = self.resolved.rules.terms_of(section).map.policy.clone();
+        let mut options = PlanOptions::new(policy, from);
+        options.charset_map = Arc::clone(&self.charset_map);
+        options
     }
 }
 
@@ -174,18 +170,18 @@ mod tests {
              [[section]]\ngroups = 50\nmode = 'off'\n\
              [[section]]\npath = '/sub/**'\nforbid = 'windows'",
         );
-        // The name, the user, the path; the plan, the section.
-        type Expected = Option<(Option<usize>, bool)>;
+        // The name, the user, the directory; whether it is renamed, the section.
+        type Expected = Option<(bool, Option<usize>)>;
         let rows: [(&[u8], u32, &str, Expected); 9] = [
-            (b"a\xE9", 1, "", Some((Some(0), false))),
+            (b"a\xE9", 1, "", Some((true, None))),
             (b"a", 1, "", None),
             (b"a\xE9", 7, "", None),
             (b"a\xE9", 1, "old", None),
             (b"a?", 1, "", None),
-            (b"a?", 1, "win", Some((None, true))),
+            (b"a?", 1, "win", Some((false, Some(0)))),
             (b"a\xE9", 5, "", None),
-            (b"a?", 1, "sub", Some((None, true))),
-            (b"a\xE9", 1, "sub", Some((Some(3), true))),
+            (b"a?", 1, "sub", Some((false, Some(2)))),
+            (b"a\xE9", 1, "sub", Some((true, Some(2)))),
         ];
         for (name, uid, directory, expected) in rows {
             let maker = Maker {
@@ -202,7 +198,7 @@ mod tests {
             let parsed = BackingName::parse(name).unwrap();
             let operation = Operation::Create;
             let judged = judge.judge(&Arc::new(place), &parsed, &Arc::new(maker), operation);
-            let judged = judged.map(|judged| (judged.plan, judged.terms.section.is_some()));
+            let judged = judged.map(|judged| (judged.is_to_be_renamed, judged.section));
             assert_eq!(
                 judged,
                 expected,

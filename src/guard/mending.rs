@@ -142,8 +142,8 @@ fn change(
         }
     };
     let inode = Stat::of(&dir).ok()?.ino;
-    // Those that can be renamed now, by the options that put them right.
-    let mut ready: BTreeMap<usize, EntryList> = BTreeMap::new();
+    // Those that can be renamed now, by the section that holds.
+    let mut ready: BTreeMap<Option<usize>, EntryList> = BTreeMap::new();
     batch.retain(|name, waiting| {
         if guarded.is_over() {
             return true;
@@ -152,12 +152,13 @@ fn change(
         let Some(offender) = judge.again(&waiting.offender, &directory) else {
             return false;
         };
-        let Some(plan) = offender.plan else {
+        if !offender.is_to_be_renamed {
             if !waiting.is_reported {
                 guarded.meet(offender);
             }
             return false;
-        };
+        }
+        let section = offender.section;
         waiting.offender = offender;
         let Ok(stat) = dir.stat_child(name) else {
             // It is gone.
@@ -172,15 +173,15 @@ fn change(
                 waiting.is_reported = true;
             }
         } else {
-            let ready = ready.entry(plan).or_default();
+            let ready = ready.entry(section).or_default();
             ready.push(name.as_bytes(), stat.kind(), stat.ino);
         }
         true
     });
     let mut changes = Vec::new();
-    for (plan, entries) in ready {
+    for (section, entries) in ready {
         let mut names: HashSet<&[u8]> = entries.iter().map(|entry| entry.name).collect();
-        let options = judge.plan(plan);
+        let options = judge.plan(section);
         let options = options.for_directory(directory.path.iter().map(BackingName::as_bytes));
         let Ok(planned) = lines(&dir, &options, &entries) else {
             continue;
@@ -469,7 +470,7 @@ mod tests {
             &Arc::default(),
         );
         let dir = Dir::open_root(root.path()).unwrap();
-        let lines = lines(&dir, judge.plan(0), &entries).unwrap();
+        let lines = lines(&dir, &judge.plan(None), &entries).unwrap();
         let planned: Vec<_> = lines
             .iter()
             .map(|line| (line.reason, line.new.is_some()))
@@ -490,7 +491,7 @@ mod tests {
         let keys = PolicyFile::parse("mode = 'normalize'").unwrap();
         let judge = Judge::new(ResolvedPolicy::without_file(keys).unwrap(), &Arc::default());
         let dir = Dir::open_root(root.path()).unwrap();
-        let lines = lines(&dir, judge.plan(0), &entries).unwrap();
+        let lines = lines(&dir, &judge.plan(None), &entries).unwrap();
         let inodes: Vec<u64> = lines.iter().map(|line| line.inode).collect();
         assert_eq!(inodes, [1, 1, 1]);
     }
