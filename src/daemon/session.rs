@@ -121,9 +121,7 @@ impl Session {
                 self.reloader.knock();
                 continue;
             }
-            if !again {
-                self.manager.stopping();
-            }
+            self.manager.stopping();
             self.stop(again);
             again = true;
         }
