@@ -89,9 +89,10 @@ impl Adapter {
         let name = request.arguments.text()?;
         match self.coherence.lookup(request.caller, request.node, name) {
             Ok((entry, kept)) => reply.record(&entry_out(&entry, kept))?,
+            Err(error) if error.errno() != libc::ENOENT => return Err(error),
             Err(error) => {
                 let kept = self.coherence.keep_absence(request.node, name);
-                if error.errno() != libc::ENOENT || kept.is_zero() {
+                if kept.is_zero() {
                     return Err(error);
                 }
                 reply.absence(kept)?;
