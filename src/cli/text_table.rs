@@ -3,9 +3,9 @@
 use unicode_width::UnicodeWidthStr;
 
 /// Returns the rows with each column as wide on a terminal as its widest cell; those in `right` are flush right.
-pub(super) fn columns(rows: &[Vec<String>], right: &[usize]) -> Vec<String> {
+pub(super) fn columns(rows: &[impl AsRef<[String]>], right: &[usize]) -> Vec<String> {
     let width = |index: usize| {
-        let cells = rows.iter().filter_map(|row| row.get(index));
+        let cells = rows.iter().filter_map(|row| row.as_ref().get(index));
         cells.map(|cell| cell.width()).max().unwrap_or(0)
     };
     let cell = |(index, cell): (usize, &String)| {
@@ -18,7 +18,7 @@ pub(super) fn columns(rows: &[Vec<String>], right: &[usize]) -> Vec<String> {
     };
     rows.iter()
         .map(|row| {
-            let cells: Vec<String> = row.iter().enumerate().map(cell).collect();
+            let cells: Vec<String> = row.as_ref().iter().enumerate().map(cell).collect();
             cells.join("  ").trim_end().to_owned()
         })
         .collect()

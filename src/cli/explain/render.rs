@@ -65,17 +65,25 @@ impl Explanation<'_> {
             facts.push(("rule", offence.rule.to_string()));
             facts.push(("where", self.place(offence)));
             if self.is_mountable() {
-                facts.push(("visible", self.visible_or_why_not()));
-                facts.push(("normalized", self.normalized_or_why_not(offence)));
+                let or_why = |name: &Option<VisibleName>, why: &str| match name {
+                    Some(name) => Quoted(name.as_bytes()).to_string(),
+                    None => format!("nothing: {why}"),
+                };
+                let why_hidden = if offence.rule == Rule::NotAComponent {
+                    "no entry of a directory can have this name"
+                } else {
+                    "--legacy hide"
+                };
+                let why_none = self.why_not_normalized(offence);
+                facts.push(("visible", or_why(&self.visible, why_hidden)));
+                facts.push(("normalized", or_why(&self.normalized, why_none)));
             }
         } else if self.is_mountable() {
             facts.push(("verdict", "conforming, visible as it is".to_owned()));
         } else {
             facts.push(("verdict", "conforming".to_owned()));
         }
-        let sequences = rows(self.name, &self.map.policy).into_iter();
-        let sequences: Vec<Vec<String>> = sequences.map(Vec::from).collect();
-        let sequences = columns(&sequences, &[0]).into_iter();
+        let sequences = columns(&rows(self.name, &self.map.policy), &[0]).into_iter();
         let facts = facts.into_iter();
         std::iter::once(Quoted(self.name).to_string())
             .chain(sequences.map(|row| format!("  {row}")))
@@ -130,33 +138,19 @@ impl Explanation<'_> {
         place
     }
 
-    fn visible_or_why_not(&self) -> String {
-        match (&self.visible, self.offence.map(|offence| offence.rule)) {
-            (Some(name), _) => Quoted(name.as_bytes()).to_string(),
-            (None, Some(Rule::NotAComponent)) => {
-                "nothing: no entry of a directory can have this name".to_owned()
-            }
-            (None, _) => "nothing: --legacy hide".to_owned(),
+    fn why_not_normalized(&self, offence: Offence) -> &'static str {
+        let from = &self.map.from;
+        let takes = |charset: &Charset| charset.decode_reversibly(self.name).is_some();
+        match offence.rule {
+            Rule::NotAComponent => "it is not one component of a path",
+            Rule::IllFormed(..) if from.is_empty() => "no charset is given with --from",
+            Rule::IllFormed(..) if !from.iter().any(takes) => "no charset of --from takes it",
+            Rule::IllFormed(..) => "what it decodes to does not conform either",
+            Rule::Unmappable(_) => "the charset of --store-as lacks it",
+            Rule::Forbidden(_)
+            | Rule::TooLong { .. }
+            | Rule::NotNormalized(_)
+            | Rule::NotUnique(_) => "what could be made of it does not conform either",
         }
-    }
-
-    fn normalized_or_why_not(&self, offence: Offence) -> String {
-        let Some(name) = &self.normalized else {
-            let from = &self.map.from;
-            let takes = |charset: &Charset| charset.decode_reversibly(self.name).is_some();
-            let why = match offence.rule {
-                Rule::NotAComponent => "it is not one component of a path",
-                Rule::IllFormed(..) if from.is_empty() => "no charset is given with --from",
-                Rule::IllFormed(..) if !from.iter().any(takes) => "no charset of --from takes it",
-                Rule::IllFormed(..) => "what it decodes to does not conform either",
-                Rule::Unmappable(_) => "the charset of --store-as lacks it",
-                Rule::Forbidden(_)
-                | Rule::TooLong { .. }
-                | Rule::NotNormalized(_)
-                | Rule::NotUnique(_) => "what could be made of it does not conform either",
-            };
-            return format!("nothing: {why}");
-        };
-        Quoted(name.as_bytes()).to_string()
     }
 }
