@@ -10,7 +10,7 @@ use super::args::{PolicyAction, PolicyShowArgs};
 use super::output::{harmless, print_lines};
 use super::{CommandError, ExitCode};
 use crate::daemon::mount_policy::{
-    LoadedPolicy, ResolvedPolicy, Table, groups_of, load, number_of,
+    LoadedPolicy, Outlook, ResolvedPolicy, Table, groups_of, load, number_of,
 };
 use crate::names::Quoted;
 use crate::names::rules::{Decision, Exempt, Mode, Terms, Verdict};
@@ -24,7 +24,7 @@ use crate::records::{Name, PolicyFile, PolicySection, json_line};
 pub(super) fn run(action: PolicyAction) -> Result<ExitCode, CommandError> {
     match action {
         PolicyAction::Check { files, json } => check(&files, json),
-        PolicyAction::Show(args) => show(args),
+        PolicyAction::Show(args) => show(args).map(|()| ExitCode::Ok),
     }
 }
 
@@ -60,7 +60,7 @@ fn id(what: &str, typed: &str) -> Result<u32, CommandError> {
     })
 }
 
-fn show(args: PolicyShowArgs) -> Result<ExitCode, CommandError> {
+fn show(args: PolicyShowArgs) -> Result<(), CommandError> {
     let user = args.user.as_deref();
     let uid = user.map_or(Ok(0), |user| id("user", user))?;
     let groups = args.group.iter().map(|group| id("group", group));
@@ -75,11 +75,8 @@ fn show(args: PolicyShowArgs) -> Result<ExitCode, CommandError> {
     let mut components = path.split(|&octet| octet == b'/').skip(1);
     let shown = Quoted(&path);
     if let Some(wrong) = components.find(|component| !crate::policy::is_component(component)) {
-        let what = match wrong {
-            b"" => "an empty component".to_owned(),
-            wrong => format!("{} as a component", Quoted(wrong)),
-        };
-        let message = format!("{shown} is not the path of a name: it has {what}");
+        let wrong = Quoted(wrong);
+        let message = format!("{shown} is not the path of a name: it has {wrong} as a component");
         let hint =
             "give a path from the root of the mount as it is there, such as /docs/report.txt";
         return Err(CommandError::usage(message).hint(hint));
@@ -94,24 +91,12 @@ fn show(args: PolicyShowArgs) -> Result<ExitCode, CommandError> {
     })?;
     let outlook = resolved.outlook(uid, &groups, &path, name)?;
     let terms = resolved.rules.terms_of(outlook.section);
-    let section = outlook.section.and_then(|index| policy.section(index));
-    let mut rows = section_rows(&policy, section);
-    rows.extend(key_rows(&policy, section, terms));
-    if let Some(exempt) = outlook.exempt {
-        let key = match exempt {
-            Exempt::Uid => "exempt_uid",
-            Exempt::Path => "exempt",
-        };
-        let value = format!("by {}, as mode report", <&str>::from(exempt));
-        let place = policy.whole.place(key).map(|place| policy.text.line(place));
-        rows.push(("exempt", value, place.unwrap_or_default()));
-    }
+    let rows = rows(&policy, terms, &outlook);
     let verdict = verdict(&outlook.decision, terms, name);
     print_lines(if args.json {
-        let rows = rows.iter();
-        let rows = rows
-            .map(|(key, value, places)| json!({"key": key.trim(), "value": value, "from": places}));
-        let rows: Vec<_> = rows.collect();
+        let row =
+            |(key, value, from): &Row| json!({"key": key.trim(), "value": value, "from": from});
+        let rows: Vec<_> = rows.iter().map(row).collect();
         let path = Name::from(path.as_slice());
         let fields =
             json!({"path": path, "uid": uid, "groups": groups, "rows": rows, "verdict": verdict});
@@ -119,21 +104,17 @@ fn show(args: PolicyShowArgs) -> Result<ExitCode, CommandError> {
     } else {
         let by = groups.iter().map(|group| format!(" and group {group}"));
         let mut lines = vec![format!("{shown} by user {uid}{}", by.collect::<String>())];
-        lines.extend(rows.iter().map(|(key, value, places)| {
-            let line = format!("  {key:<14} {value:<28} {places}");
+        lines.extend(rows.iter().map(|(key, value, from)| {
+            let line = format!("  {key:<14} {value:<28} {from}");
             line.trim_end().to_owned()
         }));
         lines.push(format!("  result         {verdict}"));
         lines
-    })?;
-    Ok(ExitCode::Ok)
+    })
 }
 
 /// A key, its value, and the lines that say so.
-type Row = (&'static str, String, String);
-
-/// A section, with its places.
-type Section<'p> = (&'p PolicySection, &'p Table);
+type Row = (String, String, String);
 
 /// Returns the items, a space between two; `none` if there is none.
 fn listed(items: impl IntoIterator<Item = impl ToString>, none: &str) -> String {
@@ -144,67 +125,57 @@ fn listed(items: impl IntoIterator<Item = impl ToString>, none: &str) -> String 
     }
 }
 
-/// Returns what holds in a section.
-fn key_rows(policy: &LoadedPolicy, section: Option<Section<'_>>, terms: &Terms) -> [Row; 8] {
-    let whole = |key: &str| policy.whole.place(key);
-    let own = |key: &str| section.and_then(|(_, table)| table.place(key));
-    // What the section says, else what is said of the whole mount.
-    let here = |key: &str| own(key).or_else(|| whole(key));
-    let row = |key, value: &str, places: &[Option<_>]| {
-        let lines = places
-            .iter()
-            .flatten()
-            .map(|place| policy.text.line(*place));
-        let lines: Vec<String> = lines.collect();
-        let places = match lines.as_slice() {
-            [] => "default".to_owned(),
-            lines => lines.join(" and "),
-        };
-        (key, value.to_owned(), places)
-    };
-    let simple = |key, value: &str| row(key, value, &[here(key)]);
+/// Returns which section holds and for what, and what holds in it.
+fn rows(policy: &LoadedPolicy, terms: &Terms, outlook: &Outlook) -> Vec<Row> {
+    let section = outlook.section.and_then(|index| policy.section(index));
+    let no_section = (PolicySection::default(), Table::default());
+    let (keys, table) = section.unwrap_or((&no_section.0, &no_section.1));
     let names = &terms.map.policy;
-    let classes = listed(names.forbid.iter().map(<&str>::from), "nothing");
-    let said_of_classes = [whole("profile"), whole("forbid"), own("forbid")];
-    let chars = names.max_chars.map(|most| most.to_string());
-    let unique = section.and_then(|(keys, _)| keys.unique);
-    let unique = unique.or(policy.keys.unique).and_then(|how| how.0);
+    let unique = keys.unique.or(policy.keys.unique).and_then(|how| how.0);
     let (unique, unique_key) = match terms.unique {
         None if terms.mode == Mode::Off && unique.is_some() => ("none: mode is off", "mode"),
         None => ("none", "unique"),
         Some(alike) => (alike.into(), "unique"),
     };
-    [
-        simple("mode", terms.mode.into()),
-        simple("errno", terms.map.errno.into()),
-        simple("profile", policy.keys.profile.unwrap_or_default().into()),
-        simple("normalization", Normalization::from(names.form).into()),
-        row("forbid", &classes, &said_of_classes),
-        simple("max_bytes", &names.max_bytes.to_string()),
-        simple("max_chars", chars.as_deref().unwrap_or("no limit")),
-        row("unique", unique, &[here(unique_key)]),
-    ]
-}
-
-/// Returns which section holds, and for what.
-fn section_rows(policy: &LoadedPolicy, section: Option<Section<'_>>) -> Vec<Row> {
-    let Some((keys, table)) = section else {
-        return vec![("section", "none".to_owned(), String::new())];
+    let exempt_key = match outlook.exempt {
+        Some(Exempt::Uid) => "exempt_uid",
+        Some(Exempt::Path) | None => "exempt",
     };
-    let name = keys.name.as_deref().unwrap_or("first matching section");
-    let path = keys.path.as_ref().map(|path| path.0.join(" "));
-    let users = policy.users(&keys.users);
-    let users = keys.users.is_some().then(|| listed(users, "nobody"));
-    let groups = policy.groups(&keys.groups);
-    let groups = keys.groups.is_some().then(|| listed(groups, "nobody"));
-    let rows = [
-        ("section", Some(name.to_owned()), table.start),
-        ("  path", path, table.at("path")),
-        ("  users", users, table.at("users")),
-        ("  groups", groups, table.at("groups")),
-    ];
-    let rows = rows.into_iter().filter_map(|(key, value, place)| {
-        Some((key, harmless(&value?).into_owned(), policy.text.line(place)))
+    let values = json!({
+        "section": section.map_or("none", |_| keys.name.as_deref().unwrap_or("first matching section")),
+        "  path": keys.path.as_ref().map(|path| path.0.join(" ")),
+        "  users": keys.users.as_ref().map(|_| listed(policy.users(&keys.users), "nobody")),
+        "  groups": keys.groups.as_ref().map(|_| listed(policy.groups(&keys.groups), "nobody")),
+        "mode": terms.mode,
+        "errno": terms.map.errno,
+        "profile": policy.keys.profile.unwrap_or_default(),
+        "normalization": Normalization::from(names.form),
+        "forbid": listed(names.forbid.iter().map(<&str>::from), "nothing"),
+        "max_bytes": names.max_bytes.to_string(),
+        "max_chars": names.max_chars.map_or("no limit".to_owned(), |most| most.to_string()),
+        "unique": unique,
+        "exempt": outlook.exempt.map(|by| format!("by {}, as mode report", <&str>::from(by))),
+    });
+    let whole = |key: &str| policy.whole.place(key);
+    let own = |key: &str| table.place(key);
+    // What the section says, else what is said of the whole mount.
+    let here = |key: &str| vec![own(key).or_else(|| whole(key))];
+    let rows = values.as_object().into_iter().flatten();
+    let rows = rows.filter_map(|(key, value)| {
+        let places = match key.trim() {
+            "section" => vec![section.map(|_| table.start)],
+            "forbid" => vec![whole("profile"), whole("forbid"), own("forbid")],
+            "unique" => here(unique_key),
+            "exempt" => here(exempt_key),
+            key => here(key),
+        };
+        let places = places.into_iter().flatten();
+        let lines: Vec<String> = places.map(|place| policy.text.line(place)).collect();
+        let from = match lines.is_empty() && key != "section" {
+            true => "default".to_owned(),
+            false => lines.join(" and "),
+        };
+        Some((key.clone(), harmless(value.as_str()?).into_owned(), from))
     });
     rows.collect()
 }
