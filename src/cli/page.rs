@@ -4,14 +4,14 @@
 
 use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, ErrorKind, Write};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use askama::Template;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use sha2::{Digest, Sha256};
-use tempfile::NamedTempFile;
+use tempfile::TempPath;
 
 use super::CommandError;
 use super::error::cannot_be;
@@ -22,45 +22,12 @@ use crate::names::Quoted;
 /// The style of all pages.
 const STYLE: &str = include_str!("page/base.css");
 
-/// The way in which a page gets to its target.
-#[derive(Debug)]
-enum Way {
-    /// Appears there once it is whole.
-    Whole { file: NamedTempFile, path: PathBuf },
-    /// Is written as it comes.
-    Through(File),
-}
-
-impl Way {
-    /// Finds the way to a target. Devices and FIFOs are not to be replaced, nor what this program prints to. A file that is
-    /// made has that mode, less the umask.
-    fn to(path: &Path, mode: u32) -> io::Result<Self> {
-        let is_new = fs::metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound);
-        // Follows links as the kernel does, also where nothing is there yet.
-        let file = File::options().append(true).create(true).open(path)?;
-        let there = file.metadata()?;
-        if let Some(output) = own_output(&there) {
-            return Ok(Self::Through(output));
-        }
-        if !there.is_file() {
-            return Ok(Self::Through(file));
-        }
-        let path = path.canonicalize()?;
-        if is_new {
-            fs::remove_file(&path)?;
-        }
-        let file = tempfile::Builder::new()
-            .prefix(".utf8fs-page-")
-            .permissions(Permissions::from_mode(mode))
-            .tempfile_in(path.parent().unwrap_or(Path::new("/")))?;
-        Ok(Self::Whole { file, path })
-    }
-}
-
 /// A page that is still to be written.
 pub(super) struct Page {
     path: PathBuf,
-    way: Way,
+    file: File,
+    /// Where the file is put once the page is whole. `None` for what is not to be replaced.
+    aside: Option<(TempPath, PathBuf)>,
 }
 
 impl Page {
@@ -77,67 +44,90 @@ impl Page {
         let Some(path) = path else {
             return Ok(None);
         };
-        let files = inputs.iter().filter_map(|path| input(path));
-        // Who can read what comes through a pipe is not known.
-        let mode = files.fold(0o666, |mode, file| match file.is_file() {
-            true => mode & file.permissions().mode(),
-            false => mode & 0o600,
-        });
-        if let Some(input) = inputs.iter().find(|input| is_same_file(path, input)) {
-            let input = input_name(input);
-            return Err(
-                CommandError::usage(format!("{} is read, as {input}", Quoted::of(path)))
-                    .hint("--html takes another file, which the report goes to"),
-            );
+        let there = fs::metadata(path);
+        let mut mode = 0o666;
+        for input in inputs {
+            let Some(file) = metadata_of_input(input) else {
+                continue;
+            };
+            // Who can read what comes through a pipe is not known.
+            mode &= match file.is_file() {
+                true => file.permissions().mode(),
+                false => 0o600,
+            };
+            // A terminal and /dev/null can be both.
+            let is_both =
+                |there: &Metadata| is_one(there, &file) && !there.file_type().is_char_device();
+            if there.as_ref().is_ok_and(is_both) {
+                let (path, input) = (Quoted::of(path), input_name(input));
+                return Err(CommandError::usage(format!("{path} is read, as {input}"))
+                    .hint("--html takes another file, which the report goes to"));
+            }
         }
-        let way = Way::to(path, mode).map_err(|error| {
+        let is_new = there.is_err_and(|error| error.kind() == ErrorKind::NotFound);
+        let page = Self::open(path, is_new, mode).map_err(|error| {
             CommandError::usage(cannot_be("written", Quoted::of(path), &error))
                 .hint("--html takes the file that the report goes to")
-        })?;
+        });
+        page.map(Some)
+    }
+
+    /// Opens what is to be written to: a device, a FIFO, what this program prints to, or else a new file of that mode, less the umask.
+    fn open(path: &Path, is_new: bool, mode: u32) -> io::Result<Self> {
+        // Follows links as the kernel does, also where nothing is there yet.
+        let mut file = File::options().append(true).create(true).open(path)?;
+        let there = file.metadata()?;
+        let mut aside = None;
+        if let Some(output) = own_output(&there) {
+            file = output;
+        } else if there.is_file() {
+            let target = path.canonicalize()?;
+            if is_new {
+                fs::remove_file(&target)?;
+            }
+            let made = tempfile::Builder::new()
+                .prefix(".utf8fs-page-")
+                .permissions(Permissions::from_mode(mode))
+                .tempfile_in(target.parent().unwrap_or(Path::new("/")))?;
+            let (made, temporary) = made.into_parts();
+            file = made;
+            aside = Some((temporary, target));
+        }
         let path = path.to_owned();
-        Ok(Some(Self { path, way }))
+        Ok(Self { path, file, aside })
     }
 
     /// # Errors
     /// It cannot be written. That nobody reads on is no error.
-    pub(super) fn write(self, text: &str) -> Result<(), CommandError> {
-        let written = match self.way {
-            Way::Through(mut file) => match file.write_all(text.as_bytes()) {
-                Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-                written => written,
-            },
-            Way::Whole { mut file, path } => file
-                .write_all(text.as_bytes())
-                .and_then(|()| file.persist(&path).map(drop).map_err(io::Error::from)),
-        };
-        written.doing(&format!("write {}", Quoted::of(&self.path)))
+    pub(super) fn write(mut self, text: &str) -> Result<(), CommandError> {
+        let mut written = self.file.write_all(text.as_bytes());
+        if let (Ok(()), Some((temporary, target))) = (&written, self.aside) {
+            written = temporary.persist(target).map_err(io::Error::from);
+        }
+        match written {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+            written => written.doing(&format!("write {}", Quoted::of(&self.path))),
+        }
     }
 }
 
 /// Standard output or standard error, if that is it: they go on where this ends.
 fn own_output(there: &Metadata) -> Option<File> {
-    let (stdout, stderr) = (io::stdout(), io::stderr());
-    let outputs = [stdout.as_fd(), stderr.as_fd()];
-    let mut outputs = outputs.into_iter().filter_map(opened);
+    let outputs = [opened(io::stdout()), opened(io::stderr())];
+    let mut outputs = outputs.into_iter().flatten();
     outputs.find(|file| file.metadata().is_ok_and(|open| is_one(&open, there)))
 }
 
-fn opened(of: BorrowedFd<'_>) -> Option<File> {
-    of.try_clone_to_owned().ok().map(File::from)
+fn opened(of: impl AsFd) -> Option<File> {
+    of.as_fd().try_clone_to_owned().ok().map(File::from)
 }
 
 /// Returns the metadata of an input; `-` is standard input.
-fn input(path: &Path) -> Option<Metadata> {
-    if path.as_os_str() == "-" {
-        return opened(io::stdin().as_fd())?.metadata().ok();
+fn metadata_of_input(path: &Path) -> Option<Metadata> {
+    match path.as_os_str() == "-" {
+        true => opened(io::stdin())?.metadata().ok(),
+        false => fs::metadata(path).ok(),
     }
-    fs::metadata(path).ok()
-}
-
-/// Would writing to `path` write to the input? Not to a terminal or to /dev/null.
-fn is_same_file(path: &Path, of_input: &Path) -> bool {
-    let there = fs::metadata(path).ok().zip(input(of_input));
-    there.is_some_and(|(path, input)| !path.file_type().is_char_device() && is_one(&path, &input))
 }
 
 fn is_one(a: &Metadata, b: &Metadata) -> bool {
