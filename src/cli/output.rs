@@ -20,17 +20,12 @@ use crate::tree::change::{TreePath, join_path};
 /// Standard output or a file, for all threads. After the first error the rest is dropped.
 pub(super) struct Output {
     what: &'static str,
-    state: Mutex<State>,
+    state: Mutex<io::Result<Buffer>>,
 }
 
 const STDOUT: &str = "standard output";
 
 type Buffer = BufWriter<Box<dyn Write + Send>>;
-
-struct State {
-    out: Buffer,
-    failed: Option<io::Error>,
-}
 
 impl fmt::Debug for Output {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -46,11 +41,8 @@ impl Output {
 
     /// Returns a file, which errors call `what`.
     pub(super) fn to(what: &'static str, file: impl Write + Send + 'static) -> Self {
-        let state = State {
-            out: BufWriter::new(Box::new(file)),
-            failed: None,
-        };
-        let state = Mutex::new(state);
+        let file: Box<dyn Write + Send> = Box::new(file);
+        let state = Mutex::new(Ok(BufWriter::new(file)));
         Self { what, state }
     }
 
@@ -75,15 +67,17 @@ impl Output {
     }
 
     fn write(&self, write: impl FnOnce(&mut Buffer) -> io::Result<()>) {
-        let State { out, failed } = &mut *self.state.lock();
-        if failed.is_none() {
-            *failed = write(out).err();
+        let mut state = self.state.lock();
+        if let Ok(out) = &mut *state
+            && let Err(error) = write(out)
+        {
+            *state = Err(error);
         }
     }
 
     /// Is the reader gone, or has writing failed?
     pub(super) fn is_over(&self) -> bool {
-        self.state.lock().failed.is_some()
+        self.state.lock().is_err()
     }
 
     /// Writes out what is still buffered; without this it may be lost.
@@ -92,11 +86,12 @@ impl Output {
     /// Something could not be written, for another reason than that nobody reads standard output.
     pub(super) fn finish(self) -> Result<(), CommandError> {
         self.flush();
-        let failed = self.state.into_inner().failed;
-        let failed =
-            failed.filter(|error| self.what != STDOUT || error.kind() != io::ErrorKind::BrokenPipe);
-        let written = failed.map_or(Ok(()), Err);
-        written.doing(&format!("write {}", self.what))
+        match self.state.into_inner() {
+            Err(error) if self.what == STDOUT && error.kind() == io::ErrorKind::BrokenPipe => {
+                Ok(())
+            }
+            written => written.map(drop).doing(&format!("write {}", self.what)),
+        }
     }
 }
 
