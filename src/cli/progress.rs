@@ -8,7 +8,7 @@ use log::LevelFilter;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::output::print_note;
+use super::output::{counted, print_note};
 use crate::names::Quoted;
 
 /// Interval between drawings on a terminal, and between lines elsewhere.
@@ -88,11 +88,9 @@ pub(super) fn per_second(count: u64, elapsed: Duration) -> u64 {
 /// Formats a progress line: done, total, rate, remaining time, directory.
 pub(super) fn steps(done: u64, all: u64, elapsed: Duration, here: &[u8]) -> String {
     let rate = per_second(done, elapsed);
-    let left = match all.saturating_sub(done).checked_div(rate) {
-        Some(1) => ", 1 second to go".to_owned(),
-        Some(seconds) => format!(", {seconds} seconds to go"),
-        None => String::new(),
-    };
+    let left = all.saturating_sub(done).checked_div(rate);
+    let left = left.map(|seconds| format!(", {} to go", counted(seconds, "second")));
+    let left = left.unwrap_or_default();
     let inside = inside(here);
     format!("{done} of {all} steps, {rate} a second{left}{inside}")
 }
