@@ -115,15 +115,11 @@ impl Invocation {
 
     /// The exit code for who called: mount(8) has its own.
     pub(super) fn code(&self, exit: ExitCode) -> u8 {
-        match exit {
-            _ if !self.by_mount => exit.code(),
-            // What the daemon of a mount in the background ended with is such a code already.
-            ExitCode::Ok | ExitCode::Passed(_) => exit.code(),
-            ExitCode::Usage => MOUNT_USAGE,
-            ExitCode::Failure
-            | ExitCode::NotConforming
-            | ExitCode::Incomplete
-            | ExitCode::Stopped(_) => MOUNT_FAILED,
+        match (self.by_mount, exit) {
+            (true, ExitCode::Usage) => MOUNT_USAGE,
+            // A mount in the background ends with such a code already.
+            (true, ExitCode::Failure) => MOUNT_FAILED,
+            _ => exit.code(),
         }
     }
 }
