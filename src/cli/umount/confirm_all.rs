@@ -1,6 +1,5 @@
 //! `utf8fs umount --all`: the mounts to unmount, and the question before it.
 
-use std::collections::HashMap;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
@@ -21,8 +20,7 @@ use crate::os::mountinfo::{self, MountInfo};
 pub(super) fn confirmed(args: &UmountArgs) -> Result<Vec<PathBuf>, CommandError> {
     let mut mounts = mountinfo::ours().doing("read the table of mounts")?;
     let user = rustix::process::getuid();
-    let user_id = user.to_string();
-    mounts.retain(|mount| user.is_root() || mount.option("user_id=") == Some(&user_id));
+    mounts.retain(|mount| user.is_root() || owner(mount) == user.as_raw());
     mounts.reverse();
     if !args.yes && !args.dry_run && !mounts.is_empty() {
         confirm(&mounts, args.json)?;
@@ -37,11 +35,13 @@ fn confirm(mounts: &[MountInfo], is_json: bool) -> Result<(), CommandError> {
     for mount in mounts.iter().filter(|_| !is_json) {
         let held = holders::of(&mount.path());
         let held = held.iter().map(|holder| format!(", held by {holder}"));
+        let owner = owner(mount);
+        let name = users.get(&owner).map(|name| harmless(name).into_owned());
         out.line(&format!(
             "{} shows {}, mounted by {}{}",
             Quoted(&mount.mount_point),
             Quoted(&mount.source),
-            owner(mount, &users),
+            name.unwrap_or_else(|| format!("user {owner}")),
             held.collect::<String>()
         ));
     }
@@ -69,12 +69,7 @@ fn confirm(mounts: &[MountInfo], is_json: bool) -> Result<(), CommandError> {
     }
 }
 
-/// Returns the name of the user who mounted, or `user NUMBER` where there is none.
-fn owner(mount: &MountInfo, names: &HashMap<u32, String>) -> String {
-    let number = mount.option("user_id=").unwrap_or_default();
-    let uid = number.parse().ok();
-    match uid.and_then(|uid| names.get(&uid)) {
-        Some(name) => harmless(name).into_owned(),
-        None => format!("user {number}"),
-    }
+/// Returns the number of the user who mounted.
+fn owner(mount: &MountInfo) -> u32 {
+    mount.owner().unwrap_or_default().0
 }
