@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::{fmt, io};
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ColorChoice, CommandFactory};
 
 pub use crate::daemon::command_error::CommandError;
@@ -29,12 +29,13 @@ impl fmt::Display for CommandError {
     }
 }
 
-/// Prints the help, or what clap says is wrong with `args`. It gets them harmless, so that none can pass for a line of clap's (law L1).
+/// Prints the help, or what clap says is wrong with `args`. What it quotes of them is harmless, so that none can pass for a line of
+/// clap's (law L1).
 ///
 /// # Errors
 /// An option whose value is to be text has one that is not text: clap would show it with a loss, or leave it out.
 pub(super) fn print_clap<P: CommandFactory>(
-    error: &clap::Error,
+    error: &mut clap::Error,
     args: &[OsString],
     color: ColorChoice,
 ) -> Result<(), CommandError> {
@@ -46,13 +47,22 @@ pub(super) fn print_clap<P: CommandFactory>(
         return Err(CommandError::usage(message)
             .hint("'utf8fs COMMAND --help' says what there is; patterns take ? for such a byte"));
     }
-    let shown = args.iter().map(|arg| match arg.to_str() {
-        Some(text) => harmless(text).into_owned(),
-        None => arg.as_bytes().escape_ascii().to_string(),
-    });
-    let again = P::command().color(color).try_get_matches_from(shown).err();
+    if let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue) {
+        // Whatever else is said of it comes from our own parsers, which quote it.
+        let value = ContextValue::String(harmless(value).into_owned());
+        error.insert(ContextKind::InvalidValue, value);
+    } else {
+        let shown = args.iter().map(|arg| match arg.to_str() {
+            Some(text) => harmless(text).into_owned(),
+            None => arg.as_bytes().escape_ascii().to_string(),
+        });
+        let again = P::command().color(color).try_get_matches_from(shown);
+        if let Err(again) = again {
+            *error = again;
+        }
+    }
     // A reader who has gone needs no help.
-    drop(again.as_ref().unwrap_or(error).print());
+    drop(error.print());
     Ok(())
 }
 

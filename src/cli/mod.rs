@@ -54,8 +54,8 @@ pub fn run() -> std::process::ExitCode {
     let typed: Vec<OsString> = std::env::args_os().collect();
     let invocation = match Invocation::read(typed.clone()) {
         Ok(invocation) => invocation,
-        Err(error) => {
-            print_clap::<MountHelper>(&error, &typed, ColorChoice::Auto)
+        Err(mut error) => {
+            print_clap::<MountHelper>(&mut error, &typed, ColorChoice::Auto)
                 .unwrap_or_else(|error| print_error(&error));
             return invocation::MOUNT_USAGE.into();
         }
@@ -74,11 +74,11 @@ pub fn run() -> std::process::ExitCode {
             }
             dispatch(cli, &invocation)
         }
-        Err(error) => {
+        Err(mut error) => {
             if let Some(mountpoint) = invocation.mountpoint() {
                 print_warning(&format!("cannot mount on {mountpoint}"));
             }
-            print_clap::<Cli>(&error, &args, color(&args)).map(|()| {
+            print_clap::<Cli>(&mut error, &args, color(&args)).map(|()| {
                 migrate::convmv::print_hint(&error, &args);
                 if error.use_stderr() {
                     ExitCode::Usage
