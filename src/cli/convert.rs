@@ -2,9 +2,9 @@
 
 use std::io::{self, Read};
 
+use super::CommandError;
 use super::args::{ConvertArgs, values};
 use super::output::{Output, counted, print_lines, print_note};
-use super::{CommandError, ExitCode};
 use crate::codec::{Charset, Coding, ConvertError, ConvertFault, Converter, Encoding, Repair};
 use crate::daemon::command_error::Doing;
 
@@ -12,10 +12,9 @@ use crate::daemon::command_error::Doing;
 ///
 /// # Errors
 /// Wrong arguments; input that is malformed or unmappable; standard input or output fails.
-pub(super) fn run(args: &ConvertArgs) -> Result<ExitCode, CommandError> {
+pub(super) fn run(args: &ConvertArgs) -> Result<(), CommandError> {
     let (Some(from), Some(to)) = (args.from, args.to) else {
-        print_lines(labels())?;
-        return Ok(ExitCode::Ok);
+        return print_lines(labels());
     };
     let out = Output::stdout();
     if let Some(repair) = args.lossy
@@ -56,7 +55,7 @@ pub(super) fn run(args: &ConvertArgs) -> Result<ExitCode, CommandError> {
             place(&first)
         ));
     }
-    Ok(ExitCode::Ok)
+    Ok(())
 }
 
 fn place(error: &ConvertError) -> String {

@@ -18,9 +18,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
+use super::CommandError;
 use super::output::Output;
 use super::text_table::padded;
-use super::{CommandError, ExitCode};
 use crate::daemon::command_error::Doing;
 use crate::names::Quoted;
 use crate::names::quoted::unquote;
@@ -37,7 +37,7 @@ const HINT: &str = "mounting takes /dev/fuse, and root or fusermount3; a contain
 ///
 /// # Errors
 /// It cannot mount or make its directory, or a signal ended it.
-pub(super) fn run() -> Result<ExitCode, CommandError> {
+pub(super) fn run() -> Result<(), CommandError> {
     let interrupted = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::flag::register(signal, Arc::clone(&interrupted)).doing("catch signals")?;
@@ -62,7 +62,7 @@ pub(super) fn run() -> Result<ExitCode, CommandError> {
         let message = "interrupted; all that was made is removed";
         return removed.and(Err(CommandError::failure(message)));
     }
-    shown.and(removed).map(|()| ExitCode::Ok)
+    shown.and(removed)
 }
 
 /// A mount in the foreground, which ends when it is dropped.

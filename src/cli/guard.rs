@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::args::GuardArgs;
-use super::{CommandError, ExitCode, charset_map, config};
+use super::{CommandError, charset_map, config};
 use crate::daemon::program_log;
 use crate::guard::{self, GuardOptions};
 use crate::records::{Comparison, List, PolicyFile};
@@ -12,10 +12,9 @@ use crate::records::{Comparison, List, PolicyFile};
 ///
 /// # Errors
 /// What stands in the way of the guard, or ended it.
-pub(super) fn run(args: GuardArgs) -> Result<ExitCode, CommandError> {
+pub(super) fn run(args: GuardArgs) -> Result<(), CommandError> {
     program_log::queue(false);
-    guard::run(options(args)?)?;
-    Ok(ExitCode::Ok)
+    guard::run(options(args)?)
 }
 
 fn options(args: GuardArgs) -> Result<GuardOptions, CommandError> {

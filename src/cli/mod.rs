@@ -116,7 +116,7 @@ fn color(args: &[OsString]) -> ColorChoice {
 
 fn dispatch(cli: Cli, invocation: &Invocation) -> Result<ExitCode, CommandError> {
     if cli.version {
-        return version(cli.common.verbose > 0);
+        return version(cli.common.verbose > 0).map(|()| ExitCode::Ok);
     }
     let Some(command) = cli.command else {
         let error = CommandError::usage("neither a command nor --version is given");
@@ -128,20 +128,20 @@ fn dispatch(cli: Cli, invocation: &Invocation) -> Result<ExitCode, CommandError>
         Command::Explain(args) => explain::run(&args),
         Command::Scan(args) => scan::run(&args),
         Command::Migrate(args) => migrate::run(&args),
-        Command::Convert(args) => convert::run(&args),
+        Command::Convert(args) => convert::run(&args).map(|()| ExitCode::Ok),
         Command::Status(args) => status::run(&args),
         Command::Audit(args) => audit::run(&args),
-        Command::Guard(args) => guard::run(*args),
+        Command::Guard(args) => guard::run(*args).map(|()| ExitCode::Ok),
         Command::Undo(args) => undo::run(&args),
         Command::Journal(args) => journal::run(&args),
         Command::Policy(action) => policy::run(action),
         Command::Umount(args) => umount::run(&args),
         Command::Completion { shell } => completion::run(shell),
-        Command::Demo => demo::run(),
+        Command::Demo => demo::run().map(|()| ExitCode::Ok),
     }
 }
 
-fn version(is_verbose: bool) -> Result<ExitCode, CommandError> {
+fn version(is_verbose: bool) -> Result<(), CommandError> {
     let mut lines = vec![concat!("utf8fs ", env!("CARGO_PKG_VERSION")).to_owned()];
     let unicode =
         |what: &str, (major, minor, update)| format!("{what}: Unicode {major}.{minor}.{update}");
@@ -149,8 +149,7 @@ fn version(is_verbose: bool) -> Result<ExitCode, CommandError> {
         lines.push(unicode("normalization", normalize::UNICODE_VERSION));
         lines.push(unicode("case folding", caseless::UNICODE_VERSION));
     }
-    print_lines(lines)?;
-    Ok(ExitCode::Ok)
+    print_lines(lines)
 }
 
 /// Starts the program's own log, on standard error: `utf8fs: LEVEL: message`, and the time in front with `--verbose`.
