@@ -1,6 +1,5 @@
 //! `utf8fs status`: how a mount does.
 
-mod all_mounts;
 #[cfg(test)]
 mod format_tests;
 mod prometheus;
@@ -8,19 +7,22 @@ mod status_text;
 
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, absolute};
-use std::slice;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::args::StatusArgs;
 use super::args::status_args::StatusFormat;
 use super::output::print_lines;
 use super::{CommandError, ExitCode};
-use crate::daemon::status_query::{NoAnswer, NoStatus, ask, silent_outer};
-use crate::guard::{self, Found};
+use crate::daemon::command_error::Doing;
+use crate::daemon::status_query::{Question, ask, silent_outer};
+use crate::guard;
 use crate::names::Quoted;
 use crate::os::mountinfo::{self, MountInfo};
-use crate::records::{BackingFault, GuardStatus, MountStatus, PolicyStatus, add_fields, json_line};
+use crate::records::{
+    BackingFault, GuardStatus, MountStatus, Name, NoAnswer, NoStatus, PolicyStatus, add_fields,
+    json_line,
+};
 
 /// A status of what was asked.
 #[derive(Debug)]
@@ -53,69 +55,139 @@ impl Asked {
             Ok(Status::Guard(_)) | Err(_) => None,
         }
     }
-}
 
-impl Status {
-    /// Returns what does not work as it was asked for.
-    fn impairments(&self) -> Vec<String> {
-        match self {
-            Self::Mount(status) => impairments(status),
-            Self::Guard(status) => refused_policy(status.policy.as_ref()).into_iter().collect(),
+    /// Returns one JSON object on one line: the fields of the status, if there is one, and what is known without it.
+    fn to_json(&self) -> String {
+        let source = &self.mount.source;
+        let mut object = json!({
+            "mountpoint": Name::from(&self.mount.mount_point),
+            "source": (!source.is_empty()).then(|| Name::from(source)),
+            "state": self.state(),
+        });
+        if let Ok(status) = &self.answer {
+            add_fields(&mut object, status.document().1);
         }
+        json_line(&object)
     }
 }
 
-/// Asks the mount, or the guard, and prints its status. One that does not answer is down as metrics, and has its state as JSON.
+impl Status {
+    /// Returns what it is of, and its fields.
+    fn document(&self) -> (&'static str, Value) {
+        match self {
+            Self::Mount(status) => ("mount", json!(status)),
+            Self::Guard(status) => ("guard", json!(status)),
+        }
+    }
+
+    /// Returns the policy file that is in force, if one is.
+    fn policy(&self) -> Option<&PolicyStatus> {
+        match self {
+            Self::Mount(status) => status.policy.as_ref(),
+            Self::Guard(status) => status.policy.as_ref(),
+        }
+    }
+
+    /// Returns what does not work as it was asked for.
+    fn impairments(&self) -> Vec<String> {
+        let mut all = Vec::new();
+        if let Self::Mount(status) = self {
+            let backing = &status.backing;
+            all.extend(status.backing_fault.map(|fault| match fault {
+                BackingFault::Gone => format!("the backing directory {backing} is gone"),
+                BackingFault::Replaced => format!(
+                    "{backing} is another directory than the one that is mounted: it was replaced, or its filesystem unmounted"
+                ),
+            }));
+            if status.watch.is_some_and(|watch| !watch.alive) {
+                all.push("changes below are followed no more".to_owned());
+            }
+            if status.audit_log_fails {
+                all.push("the audit log cannot be written or reopened; records are lost, or go to the old file".to_owned());
+            }
+        }
+        if self.policy().is_some_and(|policy| policy.fault.is_some()) {
+            all.push("the policy file is refused; the policy before it stays in force".to_owned());
+        }
+        all
+    }
+}
+
+/// Asks the mount, the guard, or all mounts, and prints what they say. What does not answer is down as metrics, and has its state as JSON.
 ///
 /// # Errors
 /// There is no utf8fs mount, it does not answer, or whoever asks may not.
 pub(super) fn run(args: &StatusArgs) -> Result<ExitCode, CommandError> {
-    let format = if args.json {
-        StatusFormat::Json
-    } else {
-        args.format.unwrap_or(StatusFormat::Text)
+    let mut all = match &args.mountpoint {
+        Some(path) => vec![Asked {
+            mount: mount_at(path),
+            answer: status_of(path),
+        }],
+        None => all_mounts()?,
     };
-    let Some(path) = &args.mountpoint else {
-        return all_mounts::run(format);
+    let format = match args.json {
+        true => StatusFormat::Json,
+        false => args.format.unwrap_or(StatusFormat::Text),
     };
-    let answer = match ask(path) {
-        Ok(status) => Ok(Status::Mount(Box::new(status))),
-        // Only what is no mount, and so answers, is looked at by this process.
-        Err(none) if none.state == NoAnswer::Unknown => guard(path, none),
-        Err(none) => Err(none),
+    print_lines(lines(&all, format, args.all))?;
+    let exit = match all.iter().all(|asked| asked.state() == "well") {
+        true => ExitCode::Ok,
+        false => ExitCode::Failure,
     };
-    let asked = Asked {
-        mount: mount_at(path),
-        answer,
-    };
-    let lines = match (&asked.answer, format) {
-        (Ok(Status::Mount(status)), StatusFormat::Text) => status_text::lines(status),
-        (Ok(Status::Mount(status)), StatusFormat::Json) => {
-            let mut object = json!(status);
-            add_fields(&mut object, json!({"state": asked.state()}));
-            vec![json_line(&object)]
+    match all.pop() {
+        Some(Asked { answer, .. }) if !args.all => {
+            answer.map_or_else(|none| Err(none.into_error()), |_| Ok(exit))
         }
-        (Ok(Status::Guard(status)), StatusFormat::Text) => status_text::guard_lines(status),
-        (Ok(Status::Guard(status)), StatusFormat::Json) => vec![json_line(status)],
-        (Err(_), StatusFormat::Text) => Vec::new(),
-        (_, StatusFormat::Json | StatusFormat::Prometheus) => {
-            all_mounts::lines(slice::from_ref(&asked), format)
-        }
-    };
-    print_lines(lines)?;
-    let exit = exit(slice::from_ref(&asked));
-    match asked.answer {
-        Ok(_) => Ok(exit),
-        Err(mut none) => {
-            if none.state == NoAnswer::Silent
-                && let Some(outer) = silent_outer(path)
-            {
-                let (shown, outer) = (Quoted::of(path), Quoted::of(&outer));
-                none.error.message = format!("{shown} is inside {outer}, which does not answer");
-            }
-            Err(none.error)
-        }
+        _ => Ok(exit),
     }
+}
+
+fn lines(all: &[Asked], format: StatusFormat, is_list: bool) -> Vec<String> {
+    match format {
+        StatusFormat::Text if is_list => status_text::table(all),
+        StatusFormat::Text => {
+            let answers = all.iter().flat_map(|asked| &asked.answer);
+            answers.flat_map(status_text::lines).collect()
+        }
+        StatusFormat::Json => all.iter().map(Asked::to_json).collect(),
+        StatusFormat::Prometheus => prometheus::lines(all),
+    }
+}
+
+/// Asks all mounts. Each is asked by a process of its own, all at the same time, so that none waits for a stuck one.
+fn all_mounts() -> Result<Vec<Asked>, CommandError> {
+    let mounts = mountinfo::ours().doing("read the table of mounts")?;
+    let ask = |mount: &MountInfo| Question::start(&mount.path());
+    let questions: Vec<Question> = mounts.iter().map(ask).collect();
+    let all = mounts.into_iter().zip(questions).map(|(mount, question)| {
+        let answer = question.answer();
+        let answer = answer.map(|status| Status::Mount(Box::new(status)));
+        Asked { mount, answer }
+    });
+    Ok(all.collect())
+}
+
+/// Asks the mount on a path, or the guard of a directory on which is no mount. Where there is no guard either, that is why.
+fn status_of(path: &Path) -> Result<Status, NoStatus> {
+    let shown = Quoted::of(path);
+    let mut none = match ask(path) {
+        Ok(status) => return Ok(Status::Mount(Box::new(status))),
+        Err(none) => none,
+    };
+    if none.state == NoAnswer::Silent
+        && let Some(outer) = silent_outer(path)
+    {
+        let outer = Quoted::of(&outer);
+        none.message = format!("{shown} is inside {outer}, which does not answer");
+    }
+    // Only what is no mount, and so answers, is looked at by this process.
+    let guard = match none.state {
+        NoAnswer::Unknown => guard::find_status(path)?,
+        NoAnswer::Dead | NoAnswer::Silent | NoAnswer::Denied => None,
+    };
+    guard
+        .map(|status| Status::Guard(Box::new(status)))
+        .ok_or(none)
 }
 
 /// Looks a mount up in the table of mounts, by its path alone: the mount may hang.
@@ -127,62 +199,4 @@ fn mount_at(path: &Path) -> MountInfo {
         mount_point: path.into_os_string().into_vec(),
         ..MountInfo::default()
     })
-}
-
-fn exit(all: &[Asked]) -> ExitCode {
-    if all.iter().all(|asked| asked.state() == "well") {
-        ExitCode::Ok
-    } else {
-        ExitCode::Failure
-    }
-}
-
-/// Returns the answer of the guard of a directory, on which is no mount. Where there is no guard either, that is why.
-fn guard(directory: &Path, no_mount: NoStatus) -> Result<Status, NoStatus> {
-    let shown = Quoted::of(directory);
-    match guard::find_status(directory) {
-        Ok(Found::Status(status)) => Ok(Status::Guard(status)),
-        Ok(Found::Dead) => Err(NoStatus::new(
-            NoAnswer::Dead,
-            format!("the guard of {shown} is gone"),
-            "start it again: what was made meanwhile is found then",
-        )),
-        Err(error) if error.raw_os_error() == Some(libc::EACCES) => Err(NoStatus::new(
-            NoAnswer::Denied,
-            format!("the guard of {shown}: permission denied: only root may ask"),
-            "ask as root",
-        )),
-        // Whatever is wrong with the path is told by who asked a mount.
-        Ok(Found::Nothing) | Err(_) => Err(no_mount),
-    }
-}
-
-/// Returns what does not work as it was asked for.
-fn impairments(status: &MountStatus) -> Vec<String> {
-    let mut all = Vec::new();
-    let backing = &status.backing;
-    match status.backing_fault {
-        Some(BackingFault::Gone) => all.push(format!("the backing directory {backing} is gone")),
-        Some(BackingFault::Replaced) => all.push(format!(
-            "{backing} is another directory than the one that is mounted: it was replaced, or its filesystem unmounted"
-        )),
-        None => {}
-    }
-    let mut push = |what: &str| all.push(what.to_owned());
-    if status.watch.is_some_and(|watch| !watch.alive) {
-        push("changes below are followed no more");
-    }
-    if status.audit_log_fails {
-        push(
-            "the audit log cannot be written or reopened; records are lost, or go to the old file",
-        );
-    }
-    all.extend(refused_policy(status.policy.as_ref()));
-    all
-}
-
-/// Says that the policy file is refused, if it is.
-fn refused_policy(policy: Option<&PolicyStatus>) -> Option<String> {
-    let fault = policy?.fault.as_ref();
-    fault.map(|_| "the policy file is refused; the policy before it stays in force".to_owned())
 }

@@ -17,10 +17,10 @@ use super::output::{Output, print_error};
 use super::{CommandError, ExitCode};
 use crate::backing::fanotify;
 use crate::daemon::fuse_mount::{Spot, UnmountOutcome, already_mounted};
-use crate::daemon::status_query::{self, LIST, NoAnswer};
+use crate::daemon::status_query::{self, LIST};
 use crate::names::{Quoted, ShellWord};
 use crate::os::mountinfo;
-use crate::records::{Name, json_line};
+use crate::records::{Name, NoAnswer, json_line};
 
 /// Time for which a busy mount is tried again: a process that ends, or asks for the status, holds it for a moment.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -86,7 +86,7 @@ fn find(point: &Path) -> Result<Spot, CommandError> {
         let hint = format!("utf8fs umount --lazy {word} takes all of it away");
         return Err(CommandError::failure(message).hint(hint));
     }
-    let unseen = |error: io::Error| status_query::unseen(point, &error).error;
+    let unseen = |error: io::Error| status_query::unseen(point, &error).into_error();
     match already_mounted(point).map_err(unseen)? {
         Some((root, mount)) if mount.is_ours() => Spot::of(&root, mount).map_err(unseen),
         Some((_, mount)) => {

@@ -18,9 +18,10 @@ use rustix::process::{getegid, geteuid};
 
 use crate::backing::{Dir, file};
 use crate::daemon::command_error::{CommandError, Doing};
-use crate::daemon::status_query::{NoAnswer, ask, is_of_dead_mount};
+use crate::daemon::status_query::{ask, is_of_dead_mount};
 use crate::names::Quoted;
 use crate::os::mountinfo::{self, FS_TYPE, MountInfo, mount_of, statx_cached};
+use crate::records::NoAnswer;
 pub use kernel_flags::MountFlags;
 use mount_handle::take_out;
 pub use mount_handle::{Attached, MountId, Spot, UnmountOutcome};

@@ -10,7 +10,6 @@ use std::time::Duration;
 use rustix::fs::{Mode, OFlags, fstat, stat};
 use rustix::io::Errno;
 use rustix::process::geteuid;
-use strum::{EnumString, IntoStaticStr};
 
 use super::command_error::{CommandError, reason};
 use crate::backing::xattr;
@@ -19,7 +18,7 @@ use crate::names::Quoted;
 use crate::os::child::Child;
 use crate::os::credentials::become_user;
 use crate::os::mountinfo::{self, MountInfo};
-use crate::records::{BackingFault, FormatHead, MountStatus, STATUS_FORMAT};
+use crate::records::{BackingFault, FormatHead, MountStatus, NoAnswer, NoStatus, STATUS_FORMAT};
 
 /// Time that a daemon has to answer. It waits for nothing but its turn.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -33,35 +32,11 @@ pub const LIST: &str = "'utf8fs status --all' lists the mounts of utf8fs";
 /// The flags that a remount changes. No others matter to the kernel once it is mounted.
 const REMOUNTED: [&str; 4] = ["ro", "nosuid", "nodev", "noexec"];
 
-/// The state of a mount that gives no status, by words that are part of the interface.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr)]
-#[strum(serialize_all = "lowercase")]
-pub enum NoAnswer {
-    /// Its daemon is gone.
-    Dead,
-    /// No answer in time.
-    Silent,
-    /// We may not ask.
-    Denied,
-    /// There is no answer for another reason.
-    Unknown,
-}
-
-/// Why there is no status.
-#[derive(Debug)]
-pub struct NoStatus {
-    /// The state of the mount.
-    pub state: NoAnswer,
-    /// The reason for people.
-    pub error: CommandError,
-}
-
 impl NoStatus {
-    /// Returns a state with its reason and its remedy.
+    /// Returns the error of a command that wants the status.
     #[must_use]
-    pub fn new(state: NoAnswer, message: String, hint: &str) -> Self {
-        let error = CommandError::failure(message).hint(hint);
-        Self { state, error }
+    pub fn into_error(self) -> CommandError {
+        CommandError::failure(self.message).hint(self.hint)
     }
 }
 
@@ -87,16 +62,7 @@ impl Question {
     /// Starts asking the mount on `path`. This process must have one thread.
     #[must_use]
     pub fn start(path: &Path) -> Self {
-        let work = || {
-            let answer = ask_here(path).map_err(|NoStatus { state, error }| {
-                (
-                    <&str>::from(state),
-                    error.message,
-                    error.hint.unwrap_or_default(),
-                )
-            });
-            serde_json::to_vec(&answer).unwrap_or_default()
-        };
+        let work = || serde_json::to_vec(&ask_here(path)).unwrap_or_default();
         Self {
             path: path.to_owned(),
             child: Child::start(ASKER, PATIENCE, work),
@@ -108,18 +74,13 @@ impl Question {
     /// # Errors
     /// There is no status.
     pub fn answer(self) -> Answer {
-        type Message = Result<MountStatus, (String, String, String)>;
         let failed = |error: io::Error| {
             let message = format!("the process that asks has failed: {}", reason(&error));
             NoStatus::new(NoAnswer::Unknown, message, "look at the system's log")
         };
-        let message = self.child.and_then(Child::result).map_err(failed)?;
-        let message = message.ok_or_else(|| silent(&self.path))?;
-        let message: serde_json::Result<Message> = serde_json::from_slice(&message);
-        let message = message.map_err(|error| failed(error.into()))?;
-        message.map_err(|(state, message, hint)| {
-            NoStatus::new(state.parse().unwrap_or(NoAnswer::Unknown), message, &hint)
-        })
+        let answer = self.child.and_then(Child::result).map_err(failed)?;
+        let answer = answer.ok_or_else(|| silent(&self.path))?;
+        serde_json::from_slice(&answer).unwrap_or_else(|error| Err(failed(error.into())))
     }
 }
 
@@ -199,6 +160,8 @@ fn ask_here(path: &Path) -> Answer {
         .map_err(|error| refused(shown, &error))?;
     let mut status = understood(&status)?;
     status.backing_fault = backing_fault(&status, root);
+    // As it is seen from here: the daemon may be in a container, or the mount bound to another path.
+    status.mountpoint = mount.mount_point.clone().into();
     if let Some(options) = &mut status.options {
         let is_set =
             |word: &&str| mount.has_flag(word) || *word == "ro" && mount.option(word) == Some("");
@@ -301,9 +264,7 @@ mod tests {
             (b"[]", HINT),
         ];
         for (answer, hint) in rows {
-            let error = understood(answer).unwrap_err().error;
-            assert_eq!(error.hint.as_deref(), Some(hint));
-            assert!(!error.is_usage);
+            assert_eq!(understood(answer).unwrap_err().hint, hint);
         }
         assert!(understood(b"{\"form").is_err());
     }

@@ -20,4 +20,4 @@ mod status;
 
 pub use config::{Action, GuardOptions};
 pub use run::run;
-pub use status::{Found, find as find_status};
+pub use status::find as find_status;

@@ -13,7 +13,8 @@ use super::guarded::Guarded;
 use crate::backing::fanotify;
 use crate::backing::{Dir, LockKind, Stat, lock};
 use crate::fs::audit::AuditLog;
-use crate::records::{GuardStatus, json_line, whole_milliseconds};
+use crate::names::Quoted;
+use crate::records::{GuardStatus, NoAnswer, NoStatus, json_line, whole_milliseconds};
 
 /// The directory of the status files.
 const PLACE: &str = "/run/utf8fs";
@@ -21,17 +22,6 @@ const PLACE: &str = "/run/utf8fs";
 /// The file of a guard.
 #[derive(Debug)]
 pub(super) struct StatusFile(File);
-
-/// The state of a directory's guard.
-#[derive(Debug)]
-pub enum Found {
-    /// The status that it wrote last.
-    Status(Box<GuardStatus>),
-    /// The guard was killed.
-    Dead,
-    /// There is none.
-    Nothing,
-}
 
 fn path_of(directory: impl AsFd) -> io::Result<PathBuf> {
     let stat = Stat::of(directory)?;
@@ -89,28 +79,41 @@ fn status(guarded: &Guarded, uptime: Duration) -> GuardStatus {
     }
 }
 
-/// Reads the status of the guard of a directory.
+/// Reads the status of the guard of a directory; `None` if there is no guard, or nothing to be known of one.
 ///
 /// # Errors
-/// The directory or the file cannot be read, or makes no sense.
-pub fn find(directory: &Path) -> io::Result<Found> {
+/// The guard was killed, or only root may ask.
+pub fn find(directory: &Path) -> Result<Option<GuardStatus>, NoStatus> {
+    let shown = Quoted::of(directory);
+    match read(directory) {
+        Ok(Some((_, true))) => Err(NoStatus::new(
+            NoAnswer::Dead,
+            format!("the guard of {shown} is gone"),
+            "start it again: what was made meanwhile is found then",
+        )),
+        Err(error) if error.raw_os_error() == Some(libc::EACCES) => Err(NoStatus::new(
+            NoAnswer::Denied,
+            format!("the guard of {shown}: permission denied: only root may ask"),
+            "ask as root",
+        )),
+        found => Ok(found.unwrap_or_default().map(|(status, _)| status)),
+    }
+}
+
+/// Reads the status that a guard wrote last, and whether that guard is dead.
+fn read(directory: &Path) -> io::Result<Option<(GuardStatus, bool)>> {
     let path = path_of(Dir::open_root(directory)?)?;
     // It may be being written just now.
     for _ in 0..10 {
-        let mut file = match File::open(&path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
-            Err(error) => return Err(error),
-        };
+        let mut file = File::open(&path)?;
         let is_dead = lock::flock(&file, Some(LockKind::Read))?;
         let mut text = Vec::new();
         file.read_to_end(&mut text)?;
         match serde_json::from_slice(&text) {
-            Ok(_) if is_dead => return Ok(Found::Dead),
-            Ok(status) => return Ok(Found::Status(Box::new(status))),
-            Err(_) if text.is_empty() && is_dead => return Ok(Found::Nothing),
+            Ok(status) => return Ok(Some((status, is_dead))),
+            Err(_) if text.is_empty() && is_dead => break,
             Err(_) => std::thread::sleep(Duration::from_millis(20)),
         }
     }
-    Err(io::ErrorKind::InvalidData.into())
+    Ok(None)
 }

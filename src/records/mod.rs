@@ -37,8 +37,8 @@ pub use json::{add_fields, json_line, push_json};
 pub use kind::Kind;
 pub use mount_status::{
     AuditConfig, AuditCounts, BackingFault, CacheMode, CacheTimes, DescriptorCounts, FormatHead,
-    IndexCounts, MountOptions, MountStatus, OpenCounts, PolicyFault, PolicyStatus, RequestCounts,
-    STATUS_FORMAT, Transport, WatchStatus,
+    IndexCounts, MountOptions, MountStatus, NoAnswer, NoStatus, OpenCounts, PolicyFault,
+    PolicyStatus, RequestCounts, STATUS_FORMAT, Transport, WatchStatus,
 };
 pub use name::Name;
 pub use plan_record::{

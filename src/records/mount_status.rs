@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 use super::{LogFormat, Name, RuleCounts, SinkKind, Time, VerdictCounts};
 use crate::codec::{Charset, Encoding};
@@ -301,6 +302,44 @@ pub enum CacheMode {
     /// The kernel keeps what it knows for so many seconds.
     #[serde(untagged)]
     Seconds(f64),
+}
+
+/// The state of a mount that gives no status, by words that are part of the interface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
+pub enum NoAnswer {
+    /// Its daemon is gone.
+    Dead,
+    /// No answer in time.
+    Silent,
+    /// We may not ask.
+    Denied,
+    /// There is no answer for another reason.
+    Unknown,
+}
+
+/// Why there is no status. The process that asks writes it for the one that prints.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct NoStatus {
+    /// The state of the mount.
+    pub state: NoAnswer,
+    /// The reason for people.
+    pub message: String,
+    /// The remedy.
+    pub hint: String,
+}
+
+impl NoStatus {
+    /// Returns a state with its reason and its remedy.
+    #[must_use]
+    pub fn new(state: NoAnswer, message: String, hint: &str) -> Self {
+        let hint = hint.to_owned();
+        Self {
+            state,
+            message,
+            hint,
+        }
+    }
 }
 
 /// The fields that every version of a status and of a scan's part has.

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{Asked, Status};
+use super::Asked;
 use crate::names::Quoted;
 use crate::records::{MountStatus, add_fields};
 
@@ -17,10 +17,9 @@ const DURATION: &str = "request_duration_seconds";
 /// The values of what was asked.
 fn document(asked: &Asked) -> Value {
     let mut document = json!({"up": asked.answer.is_ok(), "well": asked.state() == "well"});
-    match &asked.answer {
-        Ok(Status::Mount(status)) => add_fields(&mut document, json!({"mount": status})),
-        Ok(Status::Guard(status)) => add_fields(&mut document, json!({"guard": status})),
-        Err(_) => {}
+    if let Ok(status) = &asked.answer {
+        let (of, fields) = status.document();
+        add_fields(&mut document, json!({of: fields}));
     }
     document
 }
@@ -105,16 +104,14 @@ fn special(name: &str, status: &MountStatus, mount: &str, samples: &mut Vec<Samp
             continue;
         }
         let labels = format!("{mount},{}", label("operation", name.as_bytes()));
-        let mut bucket = |limit: &str, below: u64| {
+        let limits = status.times_below_microseconds.iter();
+        let limits = limits.map(|limit| seconds(*limit));
+        let mut below = 0;
+        for (limit, times) in limits.chain(["+Inf".to_owned()]).zip(&counts.times) {
+            below += times;
             let labels = format!("{labels},le=\"{limit}\"");
             samples.push(("_bucket", labels, below.to_string()));
-        };
-        let mut below = 0;
-        for (limit, times) in status.times_below_microseconds.iter().zip(&counts.times) {
-            below += times;
-            bucket(&seconds(*limit), below);
         }
-        bucket("+Inf", count);
         samples.push(("_sum", labels.clone(), seconds(counts.microseconds)));
         samples.push(("_count", labels, count.to_string()));
     }

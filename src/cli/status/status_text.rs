@@ -1,87 +1,117 @@
 //! The status for people.
 
+use std::time::Duration;
+
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{impairments, refused_policy};
+use super::{Asked, Status};
 use crate::cli::output::harmless;
 use crate::cli::text_table::{columns, head};
-use crate::records::{GuardStatus, MountStatus, Name, PolicyStatus, RequestCounts, Transport};
+use crate::names::Quoted;
+use crate::records::{MountStatus, Name, PolicyStatus, RequestCounts, Transport, add_fields};
 
-/// Returns the lines of the status.
-pub(super) fn lines(status: &MountStatus) -> Vec<String> {
-    let served = served(status.uptime_seconds, status.pid, &status.version);
-    let shown = format!(
-        "{} shown at {}, {served}",
-        status.backing, status.mountpoint
-    );
-    let mut lines = head_lines(shown, "mount", &impairments(status), status.policy.as_ref());
-    lines.extend(requests(status));
-    lines.push(String::new());
-    lines.extend(columns(&state(status), &[]));
-    if let Some(options) = &status.options {
-        lines.push(String::new());
-        lines.push("options in force".to_owned());
-        let options = columns(&fields(&json!(options)), &[]);
-        lines.extend(options.into_iter().map(|line| format!("  {line}")));
+/// Fields that the first lines of a status or its tables show, as people read them.
+const SHOWN_APART: [&str; 14] = [
+    "format",
+    "version",
+    "pid",
+    "mountpoint",
+    "backing",
+    "backing fault",
+    "directory",
+    "uptime seconds",
+    "total",
+    "operations",
+    "times below microseconds",
+    "offences by verdict",
+    "policy",
+    "options",
+];
+
+/// Returns a row for each mount.
+pub(super) fn table(all: &[Asked]) -> Vec<String> {
+    if all.is_empty() {
+        return vec!["there is no utf8fs mount".to_owned()];
     }
-    lines
+    let mut rows = vec![head("mounted on|shows|state|for|requests|errors|offences")];
+    rows.extend(all.iter().map(|asked| {
+        let status = asked.mount_status();
+        let count = |count: fn(&MountStatus) -> String| status.map_or("-".to_owned(), count);
+        vec![
+            Quoted(&asked.mount.mount_point).to_string(),
+            Quoted(&asked.mount.source).to_string(),
+            asked.state().to_owned(),
+            count(|status| span(status.uptime_seconds.ceil())),
+            count(|status| status.total.requests.to_string()),
+            count(|status| status.total.errors.to_string()),
+            count(|status| status.offences.sum().to_string()),
+        ]
+    }));
+    columns(&rows, &[3, 4, 5, 6])
 }
 
-/// Number of fields of a guard's status that are shown in its first lines, at the start of the others.
-const HEAD_FIELDS: usize = 6;
-
-/// Returns the lines of the status of a guard.
-pub(super) fn guard_lines(status: &GuardStatus) -> Vec<String> {
-    let served = served(status.uptime_seconds, status.pid, &status.version);
-    let shown = format!("{} guarded, {served}", status.directory);
-    let policy = status.policy.as_ref();
-    let mut lines = head_lines(shown, "guard", refused_policy(policy).as_slice(), policy);
-    let mut fields = fields(&json!(status));
-    fields.drain(..HEAD_FIELDS);
-    lines.extend(columns(&fields, &[]));
-    lines
-}
-
-/// Says for how long and by which process.
-fn served(seconds: f64, pid: u32, version: &str) -> String {
-    let (span, version) = (span(seconds), harmless(version));
-    format!("for {span}, by process {pid}, utf8fs {version}")
-}
-
-/// Returns the first lines: what is shown, what does not work, or that all does, which policy file is in force, and why the one that is
-/// there now is not.
-fn head_lines(
-    shown: String,
-    of: &str,
-    impairments: &[String],
-    policy: Option<&PolicyStatus>,
-) -> Vec<String> {
-    let mut lines = vec![shown];
+/// Returns the lines of one status: what is shown, what does not work, or that all does, the policy, the requests, and all other fields.
+pub(super) fn lines(status: &Status) -> Vec<String> {
+    let (of, mut document) = status.document();
+    let what = match status {
+        Status::Mount(mount) => format!("{} shown at {}", mount.backing, mount.mountpoint),
+        Status::Guard(guard) => format!("{} guarded", guard.directory),
+    };
+    let field = |field: &str| document.get(field).unwrap_or(&Value::Null);
+    let uptime = span(field("uptime_seconds").as_f64().unwrap_or_default());
+    let [pid, version] = ["pid", "version"].map(|name| shown(field(name)));
+    let tables = [
+        ("offences by verdict", fields(field("offences_by_verdict"))),
+        ("options in force", fields(field("options"))),
+    ];
+    let mut lines = vec![format!(
+        "{what}, for {uptime}, by process {pid}, utf8fs {version}"
+    )];
+    let impairments = status.impairments();
     if impairments.is_empty() {
         lines.push(format!("the {of} is well"));
     }
     lines.extend(impairments.iter().map(|what| format!("impaired: {what}")));
-    lines.push(match policy {
-        None => "no policy file is in force".to_owned(),
-        Some(policy) => format!(
-            "policy {} in force since {}; sections: {}, reloads: {}, failed reloads: {}",
-            policy.file, policy.since, policy.sections, policy.reloads, policy.failed_reloads,
-        ),
-    });
-    if let Some(fault) = policy.and_then(|policy| policy.fault.as_ref()) {
+    lines.extend(policy(status.policy()));
+    lines.push(String::new());
+    if let Status::Mount(mount) = status {
+        lines.extend(requests(mount));
+        lines.push(String::new());
+        let transport = transport(&mount.transport);
+        add_fields(&mut document, json!({"transport": transport}));
+    }
+    let mut rows = fields(&document);
+    rows.retain(|[key, _]| !SHOWN_APART.contains(&&**key));
+    lines.extend(columns(&rows, &[]));
+    for (title, rows) in tables.iter().filter(|(_, rows)| !rows.is_empty()) {
+        lines.extend([String::new(), (*title).to_owned()]);
+        lines.extend(columns(rows, &[]).iter().map(|row| format!("  {row}")));
+    }
+    lines
+}
+
+/// Says which policy file is in force, and why the one that is there now is not.
+fn policy(policy: Option<&PolicyStatus>) -> Vec<String> {
+    let Some(policy) = policy else {
+        return vec!["no policy file is in force".to_owned()];
+    };
+    let mut lines = vec![format!(
+        "policy {} in force since {}; sections: {}, reloads: {}, failed reloads: {}",
+        policy.file, policy.since, policy.sections, policy.reloads, policy.failed_reloads,
+    )];
+    if let Some(fault) = &policy.fault {
         lines.push(format!("  the last reload failed at {}:", fault.time));
         let faults = fault.lines.iter();
         lines.extend(faults.map(|fault| format!("  {}", harmless(fault))));
     }
-    lines.push(String::new());
     lines
 }
 
 /// Returns a row for each field of a document.
-fn fields(document: &Value) -> Vec<Vec<String>> {
+fn fields(document: &Value) -> Vec<[String; 2]> {
     let fields = document.as_object().into_iter().flatten();
-    let fields = fields.map(|(key, value)| vec![key.replace('_', " "), shown(value)]);
+    let fields = fields.map(|(key, value)| [key.replace('_', " "), shown(value)]);
     fields.collect()
 }
 
@@ -105,33 +135,28 @@ fn requests(status: &MountStatus) -> Vec<String> {
 
 fn row(name: &str, counts: &RequestCounts, times: &[u64], limits: &[u64]) -> Vec<String> {
     let ended: u64 = times.iter().sum();
-    let (mean, most) = match counts.microseconds.checked_div(ended) {
-        None => ("-".to_owned(), "-".to_owned()),
-        Some(mean) => (time(mean), percentile_99(times, limits)),
-    };
+    let mean = counts.microseconds.checked_div(ended);
     vec![
         harmless(name).into_owned(),
         counts.requests.to_string(),
         counts.errors.to_string(),
         counts.backing_calls.to_string(),
         time(counts.microseconds),
-        mean,
-        most,
+        mean.map_or("-".to_owned(), time),
+        mean.map_or("-".to_owned(), |_| percentile_99(times, limits)),
     ]
 }
 
 /// Returns the limit that 99 of 100 stay below.
 fn percentile_99(times: &[u64], limits: &[u64]) -> String {
     let all: u64 = times.iter().sum();
-    let mut rest = all / 100;
-    for (index, count) in times.iter().enumerate().rev() {
-        if *count > rest {
-            let limit = limits.get(index);
-            return limit.map_or_else(|| "longer".to_owned(), |limit| time(*limit));
-        }
-        rest -= count;
-    }
-    "-".to_owned()
+    let mut below = 0;
+    let index = times.iter().position(|count| {
+        below += count;
+        below >= all - all / 100
+    });
+    let limit = index.and_then(|index| limits.get(index));
+    limit.map_or_else(|| "longer".to_owned(), |limit| time(*limit))
 }
 
 /// Says how requests come, and how to have the faster way where that is turned off.
@@ -140,91 +165,20 @@ fn transport(transport: &Transport) -> String {
         Transport::IoUring { threads_per_cpu } => {
             format!("rings (io_uring), {threads_per_cpu} threads for each CPU")
         }
-        Transport::Device { no_rings } => match &**no_rings {
-            "parameter" => {
-                "/dev/fuse; for rings: echo Y >/sys/module/fuse/parameters/enable_uring, and mount again"
-            }
-            "refused" => "/dev/fuse; the kernel refused rings",
-            _ => "/dev/fuse",
+        Transport::Device { no_rings } if no_rings == "parameter" => {
+            "/dev/fuse; for rings: echo Y >/sys/module/fuse/parameters/enable_uring, and mount again".to_owned()
         }
-        .to_owned(),
+        Transport::Device { no_rings } => format!("/dev/fuse; no rings: {no_rings}"),
     }
-}
-
-/// Returns a row for each thing that the daemon holds, keeps or counts besides.
-fn state(status: &MountStatus) -> Vec<Vec<String>> {
-    let kept = &status.kept;
-    let (names, files) = (span(kept.names_seconds), span(kept.files_seconds));
-    let barred = kept.names_barred;
-    let kept = format!("names {names}, attributes of files {files}; {barred} names barred");
-    let descriptors = &status.descriptors;
-    let descriptors = format!(
-        "{} for what is open, {} of {} kept for inodes; {} in all, {} in reserve",
-        descriptors.open,
-        descriptors.inodes,
-        descriptors.inodes_limit,
-        descriptors.limit,
-        descriptors.reserve,
-    );
-    let data = if status.passthrough {
-        "read and written by the kernel where it can"
-    } else {
-        "read and written by the daemon"
-    };
-    let rows = [
-        ("inodes known", json!(status.inodes)),
-        ("open", json!(status.open)),
-        ("descriptors", json!(descriptors)),
-        ("indexes of names", json!(status.indexes)),
-        ("kept by the kernel", json!(kept)),
-        ("changes below", json!(watch(status))),
-        ("requests by", json!(transport(&status.transport))),
-        ("data", json!(data)),
-        ("offences", json!(status.offences.sum())),
-    ];
-    let row = |key: &str, value: Value| vec![key.to_owned(), shown(&value)];
-    let mut rows: Vec<_> = rows.map(|(key, value)| row(key, value)).into();
-    let by_rule = status.offences_by_verdict.rows().into_iter();
-    let by_rule = by_rule.filter(|(_, verdicts)| verdicts.sum() > 0);
-    rows.extend(by_rule.map(|(rule, verdicts)| {
-        let rule = format!("  {}", <&str>::from(rule));
-        row(&rule, json!(verdicts))
-    }));
-    rows.push(row("audit records", json!(status.audit_records)));
-    rows
-}
-
-fn watch(status: &MountStatus) -> String {
-    let Some(watch) = &status.watch else {
-        let why = status.unwatched.as_ref();
-        let why = why.map_or_else(String::new, |why| format!(" ({why})"));
-        return format!("not followed{why}: visible after the times above");
-    };
-    let state = if !watch.alive {
-        "followed no more"
-    } else if watch.stalled {
-        "stalled: the kernel holds back a notification, and nothing is cached for longer than a second"
-    } else {
-        "followed"
-    };
-    format!(
-        "{state}, in {} directories; {} overflows, {} stalls",
-        watch.directories, watch.overflows, watch.stalls
-    )
 }
 
 /// Formats microseconds in the unit that suits.
 fn time(microseconds: u64) -> String {
-    let (tenths, unit) = match microseconds {
-        0..10_000 => return format!("{microseconds} µs"),
-        10_000..10_000_000 => (microseconds / 100, "ms"),
-        _ => (microseconds / 100_000, "s"),
-    };
-    format!("{}.{} {unit}", tenths / 10, tenths % 10)
+    format!("{:.1?}", Duration::from_micros(microseconds))
 }
 
 /// Formats seconds in words.
-pub(super) fn span(seconds: f64) -> String {
+fn span(seconds: f64) -> String {
     const YEAR: f64 = 365.0 * 86_400.0;
     match seconds {
         0.0 => "not at all".to_owned(),
@@ -236,7 +190,7 @@ pub(super) fn span(seconds: f64) -> String {
     }
 }
 
-/// Formats a value, harmless to a terminal. Fields that are 0 are left out.
+/// Formats a value, harmless to a terminal. Fields that are 0 or false are left out, and of one that is true the name is enough.
 fn shown(value: &Value) -> String {
     let values: Vec<String> = match value {
         Value::Null => Vec::new(),
@@ -245,23 +199,32 @@ fn shown(value: &Value) -> String {
         Value::Array(values) => values.iter().map(shown).collect(),
         Value::Object(fields) => match Name::deserialize(value) {
             Ok(name) => vec![name.to_string()],
-            Err(_) => {
-                let fields = fields.iter().filter(|(_, value)| **value != json!(0));
-                let fields = fields.map(|(key, value)| {
-                    let one = key.strip_suffix('s').filter(|_| *value == json!(1));
-                    let noun = match one.map(|one| one.strip_suffix("ie").ok_or(one)) {
-                        Some(Ok(stem)) => format!("{stem}y"),
-                        Some(Err(one)) => one.to_owned(),
-                        None => key.clone(),
-                    };
-                    format!("{} {}", shown(value), noun.replace('_', " "))
-                });
-                fields.collect()
-            }
+            Err(_) => fields
+                .iter()
+                .filter_map(|(key, value)| field(key, value))
+                .collect(),
         },
     };
-    if values.is_empty() {
-        return "-".to_owned();
+    match values.is_empty() {
+        true => "-".to_owned(),
+        false => values.join(", "),
     }
-    values.join(", ")
+}
+
+/// Formats a field with its name as a noun; a time with what it is of.
+fn field(key: &str, value: &Value) -> Option<String> {
+    let noun = key.replace('_', " ");
+    if let Some((of, seconds)) = noun.strip_suffix(" seconds").zip(value.as_f64()) {
+        return Some(format!("{of} {}", span(seconds)));
+    }
+    match (value, value.as_u64()) {
+        (Value::Bool(is_so), _) => is_so.then_some(noun),
+        (_, Some(0)) => None,
+        (_, Some(1)) => {
+            let one = noun.strip_suffix("ies").map(|stem| format!("{stem}y"));
+            let one = one.or_else(|| noun.strip_suffix('s').map(str::to_owned));
+            Some(format!("1 {}", one.unwrap_or(noun)))
+        }
+        _ => Some(format!("{} {noun}", shown(value))),
+    }
 }
