@@ -50,7 +50,7 @@ fn head(summary: &LogSummary) -> Vec<String> {
         counted(summary.lines, "line"),
         verdicts.join(", ")
     )];
-    if let (Some(first), Some(last)) = (summary.first, summary.last) {
+    if let Some((first, last)) = summary.span {
         lines.push(format!("from {first:.0} to {last:.0}"));
     }
     lines

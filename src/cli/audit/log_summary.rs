@@ -114,8 +114,8 @@ pub(super) struct LogSummary {
     samples: HashMap<Key, (PathBuf, Option<Name<'static>>)>,
     /// Counts by the hour since 1970.
     hours: BTreeMap<i64, RuleCounts<u64>>,
-    pub(super) first: Option<Timestamp>,
-    pub(super) last: Option<Timestamp>,
+    /// The times of the first and the last offence.
+    pub(super) span: Option<(Timestamp, Timestamp)>,
     pub(super) left_out: u64,
     /// Number of mounts that ended.
     pub(super) summaries: u64,
@@ -200,8 +200,8 @@ impl LogSummary {
             self.count(key, times);
         }
         self.left_out = self.left_out.saturating_add(left_out);
-        self.first = Some(self.first.map_or(time, |first| first.min(time)));
-        self.last = Some(self.last.map_or(time, |last| last.max(time)));
+        let (first, last) = self.span.unwrap_or((time, time));
+        self.span = Some((first.min(time), last.max(time)));
         let hour = time.as_second().div_euclid(3600);
         *self.hours.entry(hour).or_default().of(of.rule) += 1;
     }
@@ -310,10 +310,8 @@ impl LogSummary {
                 let fields = json!({"rule": rule, "kind": kind, "sample": sample});
                 (label, fields)
             }
-            Key::Operations(operation) => {
-                let label: &str = operation.into();
-                (label.to_owned(), json!({"operation": label}))
-            }
+            // Only programs read this table.
+            Key::Operations(operation) => (String::new(), json!({"operation": operation})),
             Key::Sections(section) => {
                 let label = section.as_ref().map(Name::to_string);
                 let label = label.unwrap_or_else(|| "no section".to_owned());

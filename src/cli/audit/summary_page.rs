@@ -44,8 +44,7 @@ pub(super) fn page(args: &AuditLogArgs, summary: &LogSummary) -> String {
     let tables = summary.tables(args.top.unwrap_or(TOP)).into_iter();
     let body = Body {
         files: files.join(", "),
-        span: (summary.first.zip(summary.last))
-            .map(|(first, last)| (format!("{first:.0}"), format!("{last:.0}"))),
+        span: (summary.span).map(|(first, last)| (format!("{first:.0}"), format!("{last:.0}"))),
         cards: all.chain(verdicts).chain(summary.missing()).collect(),
         unit: unit.into(),
         plot: Plot::over_time(unit, &over_time),
