@@ -33,6 +33,16 @@ pub const LIST: &str = "'utf8fs status --all' lists the mounts of utf8fs";
 const REMOUNTED: [&str; 4] = ["ro", "nosuid", "nodev", "noexec"];
 
 impl NoStatus {
+    /// Returns a state with its reason and its remedy.
+    #[must_use]
+    pub fn new(state: NoAnswer, message: String, hint: &str) -> Self {
+        Self {
+            state,
+            message,
+            hint: hint.to_owned(),
+        }
+    }
+
     /// Returns the error of a command that wants the status.
     #[must_use]
     pub fn into_error(self) -> CommandError {

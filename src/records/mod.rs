@@ -42,7 +42,7 @@ pub use mount_status::{
 };
 pub use name::Name;
 pub use plan_record::{
-    Candidate, PLAN_VERSION, PlanEnd, PlanHeader, PlanLine, PlanRecord, Reason, Warning,
+    Candidate, PLAN_VERSION, PlanEnd, PlanHeader, PlanLine, PlanRecord, Reason, Warning, describe,
 };
 pub use policy_file::{
     Comparison, Id, List, LogFormat, PolicyFile, PolicySection, PolicyText, TextFile,

@@ -329,19 +329,6 @@ pub struct NoStatus {
     pub hint: String,
 }
 
-impl NoStatus {
-    /// Returns a state with its reason and its remedy.
-    #[must_use]
-    pub fn new(state: NoAnswer, message: String, hint: &str) -> Self {
-        let hint = hint.to_owned();
-        Self {
-            state,
-            message,
-            hint,
-        }
-    }
-}
-
 /// The fields that every version of a status and of a scan's part has.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct FormatHead {

@@ -184,14 +184,6 @@ pub enum Reason {
     Same,
 }
 
-impl Reason {
-    /// Returns the reason in words.
-    #[must_use]
-    pub fn describe(self) -> &'static str {
-        self.get_documentation().unwrap_or_default()
-    }
-}
-
 /// Something that a person should look at before it is done. The documentation of each is its text for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -205,12 +197,10 @@ pub enum Warning {
     Numbered,
 }
 
-impl Warning {
-    /// Returns the warning in words.
-    #[must_use]
-    pub fn describe(self) -> &'static str {
-        self.get_documentation().unwrap_or_default()
-    }
+/// Returns a reason or a warning in words.
+#[must_use]
+pub fn describe(of: impl EnumMessage) -> &'static str {
+    of.get_documentation().unwrap_or_default()
 }
 
 /// A probability, rounded to four digits.

@@ -12,7 +12,7 @@ use crate::cli::output::{counted, left_as_is, print_lines, print_note, quoted};
 use crate::codec::Charset;
 use crate::names::Quoted;
 use crate::policy::Profile;
-use crate::records::{PlanLine, Reason, json_line, percent};
+use crate::records::{PlanLine, Reason, describe, json_line, percent};
 use crate::tree::change::join_path;
 use crate::tree::plan::DirectoryPlan;
 use crate::tree::undo_journal::Unplanned;
@@ -56,13 +56,13 @@ pub(super) fn cause(line: &PlanLine, confidence: Option<f64>) -> String {
     let mut text = stays.map_or_else(String::new, |stays| format!("{stays}: "));
     text += match is_by_person {
         true => "the plan leaves it",
-        false => line.reason.describe(),
+        false => describe(line.reason),
     };
     if !line.is_left() && line.new.is_some() {
         text += &guess(line.charset, confidence);
     }
     if let Some(warning) = line.warning.filter(|_| !is_by_person) {
-        text += &format!("; beware: {}", warning.describe());
+        text += &format!("; beware: {}", describe(warning));
     }
     text
 }

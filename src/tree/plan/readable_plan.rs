@@ -15,7 +15,9 @@ use serde_json::{Map, Value, json};
 use crate::codec::Charset;
 use crate::names::Quoted;
 use crate::names::quoted::unquote;
-use crate::records::{Name, PlanEnd, PlanHeader, PlanLine, PlanRecord, Reason, join_path, percent};
+use crate::records::{
+    Name, PlanEnd, PlanHeader, PlanLine, PlanRecord, Reason, describe, join_path, percent,
+};
 
 const SHAPE: &str = r#"not a line of a plan: "OLD" -> "NEW" KIND INODE"#;
 
@@ -83,12 +85,12 @@ impl PlanLine {
                 format!("{change}  {tail}  # {reading}")
             }
             Some(stays) if self.outcome().is_empty() => {
-                format!("# {change} {stays}: {}", self.reason.describe())
+                format!("# {change} {stays}: {}", describe(self.reason))
             }
-            Some(stays) => format!("{change}  {tail}  # {stays}: {}", self.reason.describe()),
+            Some(stays) => format!("{change}  {tail}  # {stays}: {}", describe(self.reason)),
         };
         if let Some(warning) = self.warning {
-            text += &format!("; beware: {}", warning.describe());
+            text += &format!("; beware: {}", describe(warning));
         }
         text.push('\n');
         let leads = self.leads();
@@ -107,13 +109,13 @@ impl PlanLine {
 /// Returns the charset of a text, its likelihood, and what else the text had; or the reason of a change without a charset.
 fn reading(charset: Option<Charset>, confidence: Option<f64>, reason: Reason) -> String {
     let mut words = charset
-        .map_or_else(|| reason.describe(), Charset::label)
+        .map_or_else(|| describe(reason), Charset::label)
         .to_owned();
     if let Some(confidence) = confidence {
         words += &format!(" {}", percent(confidence));
     }
     if charset.is_some() && matches!(reason, Reason::Forbidden | Reason::TooLong) {
-        words += &format!(", {}", reason.describe());
+        words += &format!(", {}", describe(reason));
     }
     words
 }
