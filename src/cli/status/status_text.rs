@@ -29,6 +29,9 @@ const SHOWN_APART: [&str; 14] = [
     "options",
 ];
 
+/// Stands for what is not there.
+const NOTHING: &str = "-";
+
 /// Returns a row for each mount.
 pub(super) fn table(all: &[Asked]) -> Vec<String> {
     if all.is_empty() {
@@ -61,8 +64,10 @@ pub(super) fn lines(status: &Status) -> Vec<String> {
     let field = |field: &str| document.get(field).unwrap_or(&Value::Null);
     let uptime = span(field("uptime_seconds").as_f64().unwrap_or_default());
     let [pid, version] = ["pid", "version"].map(|name| shown(field(name)));
+    let mut offences = fields(field("offences_by_verdict"));
+    offences.retain(|[_, verdicts]| verdicts != NOTHING);
     let tables = [
-        ("offences by verdict", fields(field("offences_by_verdict"))),
+        ("offences by verdict", offences),
         ("options in force", fields(field("options"))),
     ];
     let mut lines = vec![format!(
@@ -82,7 +87,7 @@ pub(super) fn lines(status: &Status) -> Vec<String> {
         add_fields(&mut document, json!({"transport": transport}));
     }
     let mut rows = fields(&document);
-    rows.retain(|[key, _]| !SHOWN_APART.contains(&&**key));
+    rows.retain(|[key, value]| value != NOTHING && !SHOWN_APART.contains(&&**key));
     lines.extend(columns(&rows, &[]));
     for (title, rows) in tables.iter().filter(|(_, rows)| !rows.is_empty()) {
         lines.extend([String::new(), (*title).to_owned()]);

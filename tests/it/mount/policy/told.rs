@@ -188,8 +188,8 @@ fn the_policy_and_its_offences_are_told_alike_in_each_format() {
     let words = say(&mount, "text");
     for part in [
         "sections: 0, reloads: 1, failed reloads: 2",
-        "  ill-formed        2 refused, 1 reported",
-        "  too-long          1 refused",
+        "  ill-formed  2 refused, 1 reported",
+        "  too-long    1 refused",
         "  policy            \"/",
     ] {
         assert!(words.contains(part), "{part} is not in {words}");
