@@ -47,7 +47,8 @@ pub(super) fn print_clap<P: CommandFactory>(
         return Err(CommandError::usage(message)
             .hint("'utf8fs COMMAND --help' says what there is; patterns take ? for such a byte"));
     }
-    if let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue) {
+    let is_text = args.iter().all(|arg| arg.to_str().is_some());
+    if is_text && let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue) {
         // Whatever else is said of it comes from our own parsers, which quote it.
         let value = ContextValue::String(harmless(value).into_owned());
         error.insert(ContextKind::InvalidValue, value);

@@ -93,7 +93,7 @@ pub fn run(mut config: MountConfig) -> Result<Ended, CommandError> {
     let about = about(&config);
     let (mut own, own_fs, told) = (config.clone(), Arc::clone(&fs), Arc::clone(&about.told));
     let reloader = Reloader::start(config.checked.policy.clone(), move |read| {
-        reload(&mut own, &own_fs, &mut told.lock(), read);
+        reload(&mut own, &own_fs, &told, read);
     })?;
     map_large_blocks();
     // Whoever sees the mount can read what it warned of.
@@ -154,7 +154,7 @@ fn about(config: &MountConfig) -> About {
 }
 
 /// Puts a policy in force that was read anew, where all that it changes can change while it is mounted.
-fn reload(config: &mut MountConfig, fs: &Utf8Fs, told: &mut Told, read: Reading) {
+fn reload(config: &mut MountConfig, fs: &Utf8Fs, told: &Mutex<Told>, read: Reading) {
     let read = read.and_then(|(policy, new)| {
         let old = &config.checked.resolved;
         let faults = old.remount_faults(&new, &policy, config.background);
@@ -164,10 +164,12 @@ fn reload(config: &mut MountConfig, fs: &Utf8Fs, told: &mut Told, read: Reading)
         let sections = new.rules.sections().len();
         fs.replace_rules(new.rules.clone());
         config.checked.resolved.rules = new.rules;
-        told.options = Some(config.options());
+        // Locked for a moment only: whoever asks for the status waits for that.
+        let options = config.options();
+        told.lock().options = Some(options);
         Ok(sections)
     });
-    note_reload(&mut told.policy, read);
+    note_reload(&mut told.lock().policy, read);
 }
 
 /// Starts the thread that follows changes below, if they are to be followed, until the other side of `end` is closed. It holds the

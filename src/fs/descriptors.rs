@@ -27,7 +27,7 @@ pub(crate) const MOST_DIRECTORIES: usize = 512;
 /// A user that is neither root nor mounts.
 const NOBODY: u32 = u32::MAX;
 
-/// What is open, by the number of descriptors that it takes.
+/// A use of descriptors; its value is the number that it takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Use {
     /// Takes one.

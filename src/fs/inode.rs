@@ -153,8 +153,9 @@ fn nanoseconds(time: Time) -> i64 {
     seconds.wrapping_add(time.nanos.into())
 }
 
-/// Returns a hash of the time of birth and the kind of a file, never 0; 0 where the filesystem keeps no time of birth. Two files that have one inode number in turn differ in it, unless they were made within one tick of the
-/// filesystem's clock. One in four thousand million does not.
+/// Returns a hash of the time of birth and the kind of a file, which is never 0; or 0 where the filesystem keeps no time of birth. Two
+/// files that have one inode number in turn differ in it, unless they were made within one tick of the filesystem's clock. One in four
+/// thousand million does not.
 fn birth(stat: &Stat) -> u32 {
     let digest = |born| {
         let mixed = nanoseconds(born)

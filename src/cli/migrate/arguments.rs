@@ -21,7 +21,8 @@ pub(super) fn check(args: &MigrateArgs) -> Result<(), CommandError> {
     let is_change = changes(args).next().is_some();
     match changes(args).chain(limits(args)).next() {
         Some(option) if is_by_plan => Err(CommandError::usage(format!(
-            "{option} contradicts a plan that is read: the plan says what is done"
+            "{} contradicts a plan that is read: the plan says what is done",
+            option.split(' ').next().unwrap_or_default()
         ))
         .hint("make a new plan with it, or leave it out")),
         None | Some(_) if is_by_plan || is_change => Ok(()),

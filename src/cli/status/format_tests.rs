@@ -66,9 +66,9 @@ the mount is well
 no policy file is in force
 
 request  count  errors  calls     time   mean  99 % within
-getattr    100       0    200  100.0ms  1.0ms       16.0µs
-lookup       5       3     10    5.0ms  1.0ms        4.0µs
-total      105       3    210  105.0ms  1.0ms       16.0µs
+getattr    100       0    200  100.0ms  1.0ms         16µs
+lookup       5       3     10    5.0ms  1.0ms          4µs
+total      105       3    210  105.0ms  1.0ms         16µs
 
 inodes           7
 open             2 files, 1 directory

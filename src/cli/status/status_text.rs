@@ -179,7 +179,10 @@ fn transport(transport: &Transport) -> String {
 
 /// Formats microseconds in the unit that suits.
 fn time(microseconds: u64) -> String {
-    format!("{:.1?}", Duration::from_micros(microseconds))
+    match microseconds {
+        ..1000 => format!("{microseconds}µs"),
+        _ => format!("{:.1?}", Duration::from_micros(microseconds)),
+    }
 }
 
 /// Formats seconds in words.

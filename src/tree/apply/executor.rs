@@ -30,7 +30,7 @@ pub(in crate::tree) enum Mode {
 }
 
 impl Mode {
-    /// Are changes made?
+    /// Are changes made, and not taken back?
     pub(super) fn is_forward(self) -> bool {
         matches!(self, Self::Forward | Self::Live)
     }

@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
-use std::fs::{File, Metadata};
+use std::fs::{self, File, Metadata};
 use std::io::{self, BufWriter, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use parking_lot::Mutex;
@@ -68,7 +68,13 @@ impl Draft {
         if path.symlink_metadata().is_ok() {
             return Err(JournalError::Exists(path.into()));
         }
-        let draft = path.with_added_extension("draft");
+        let mut draft = path.as_os_str().to_owned();
+        draft.push(".draft");
+        let draft = PathBuf::from(draft);
+        // A run that was killed while it named its journal leaves two names of that, which must not be emptied by one of them.
+        if draft.symlink_metadata().is_ok_and(|left| left.nlink() > 1) {
+            failpoints::change(|| fs::remove_file(&draft)).map_err(&io)?;
+        }
         let mut open = File::options();
         open.read(true).write(true).create(true).truncate(false);
         open.mode(0o600).custom_flags(libc::O_NOFOLLOW);

@@ -266,6 +266,20 @@ fn nothing_is_overwritten_and_a_draft_leaves_nothing() {
     );
 }
 
+/// Where a filesystem cannot refuse to replace a name, a journal has two for a moment, and keeps both if the run is killed then.
+#[test]
+fn a_draft_does_not_empty_a_journal_that_has_its_name_too() {
+    let (stage, octets) = drafted();
+    let journal = stage.journal();
+    let draft = journal.with_added_extension("draft");
+    let kept = journal.with_extension("kept");
+    fs::hard_link(&journal, draft).unwrap();
+    fs::hard_link(&journal, &kept).unwrap();
+    fs::remove_file(&journal).unwrap();
+    drop(Draft::create(&journal, &stage.root(), b"", "").unwrap());
+    assert_eq!(fs::read(&kept).unwrap(), octets);
+}
+
 #[test]
 fn trees_that_lie_in_each_other_are_migrated_one_at_a_time() {
     let stage = Stage::new();
