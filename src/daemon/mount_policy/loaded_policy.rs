@@ -97,7 +97,7 @@ impl LoadedPolicy {
     }
 
     fn errors(&self) -> impl Iterator<Item = &Fault> {
-        self.faults.iter().filter(|fault| fault.is_error)
+        self.faults.iter().filter(|fault| !fault.is_warning)
     }
 
     /// Returns a line for each fault, in the order of the files.
@@ -120,7 +120,7 @@ impl LoadedPolicy {
 
     /// Logs the warnings.
     pub(in crate::daemon) fn warn(&self) {
-        for fault in self.faults.iter().filter(|fault| !fault.is_error) {
+        for fault in self.faults.iter().filter(|fault| fault.is_warning) {
             log::warn!("policy: {}", fault.line(&self.text));
         }
     }

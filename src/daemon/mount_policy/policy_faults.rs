@@ -47,7 +47,7 @@ impl Table {
     /// Returns a fault of `key` that does not.
     pub(super) fn warning(&self, key: &str, message: impl Into<String>) -> Fault {
         Fault {
-            is_error: false,
+            is_warning: true,
             ..self.error(key, message)
         }
     }
@@ -64,8 +64,8 @@ impl Table {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Fault {
     pub(super) place: Place,
-    /// Does it keep the policy from being in force? Else the policy may not be what was meant.
-    pub(super) is_error: bool,
+    /// Is it only that the policy may not be what was meant? Errors, which keep it from being in force, come before that.
+    pub(super) is_warning: bool,
     /// The fault, and the remedy.
     pub(super) message: String,
 }
@@ -74,14 +74,14 @@ impl Fault {
     pub(super) fn error(place: Place, message: impl Into<String>) -> Self {
         Self {
             place,
-            is_error: true,
+            is_warning: false,
             message: message.into(),
         }
     }
 
     /// Formats the fault as `FILE:LINE:COLUMN: error: ...`.
     pub(super) fn line(&self, text: &PolicyText) -> String {
-        let severity = if self.is_error { "error" } else { "warning" };
+        let severity = if self.is_warning { "warning" } else { "error" };
         let place = text.place(self.place);
         format!("{place}: {severity}: {}", harmless(&self.message))
     }

@@ -168,8 +168,8 @@ fn each_fault_is_told_with_its_line_and_column() {
         (
             "[[section]]\nusers = [\"rot\", 4294967295]\ngroups = []",
             &[
-                "p:2:9: warning: users: unknown user \"rot\" matches nobody; names are those of /etc/passwd, others go by number",
                 "p:2:9: error: users is out of range",
+                "p:2:9: warning: users: unknown user \"rot\" matches nobody; names are those of /etc/passwd, others go by number",
                 "p:3:10: error: groups is empty: leave it out if the section is for all",
             ],
         ),

@@ -37,6 +37,26 @@ fn place(files: &[(&str, &str)]) -> tempfile::TempDir {
 }
 
 #[test]
+fn an_error_comes_before_a_warning_about_the_same_place() {
+    let place = place(&[("p", "[[section]]\nmax_chars = 1\nmode = \"off\"\n")]);
+    let file = place.path().join("p").into_os_string().into_encoded_bytes();
+    let checked = run(&[b"policy", b"check", &file]);
+    let mut lines = checked.stdout.lines();
+    assert!(
+        lines
+            .next()
+            .is_some_and(|line| line.contains(":2:13: error: ")),
+        "{checked:?}"
+    );
+    assert!(
+        lines
+            .next()
+            .is_some_and(|line| line.contains(":2:13: warning: ")),
+        "{checked:?}"
+    );
+}
+
+#[test]
 fn check_ends_with_1_where_one_file_has_a_fault_and_tells_all() {
     let warned = "[[section]]\n[[section]]\n";
     let place = place(&[("good", GOOD), ("bad", "x = 1\n"), ("warned", warned)]);
