@@ -113,7 +113,7 @@ impl Status {
     }
 }
 
-/// Asks the mount, the guard, or all mounts, and prints what they say. What does not answer is down as metrics, and has its state as JSON.
+/// Asks the mount, the guard, or all mounts, and prints their status. One that does not answer is down in metrics; JSON has its state.
 ///
 /// # Errors
 /// There is no utf8fs mount, it does not answer, or whoever asks may not.

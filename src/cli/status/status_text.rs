@@ -54,7 +54,7 @@ pub(super) fn table(all: &[Asked]) -> Vec<String> {
     columns(&rows, &[3, 4, 5, 6])
 }
 
-/// Returns the lines of one status: what is shown, what does not work, or that all does, the policy, the requests, and all other fields.
+/// Returns the lines of one status: the directories, impairments, the policy, the requests, and all other fields.
 pub(super) fn lines(status: &Status) -> Vec<String> {
     let (of, mut document) = status.document();
     let what = match status {

@@ -64,7 +64,7 @@ impl Table {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Fault {
     pub(super) place: Place,
-    /// Is it only that the policy may not be what was meant? Errors, which keep it from being in force, come before that.
+    /// Is it a warning: the policy can be in force, but may not be what was meant? Errors at the same place come before warnings.
     pub(super) is_warning: bool,
     /// The fault, and the remedy.
     pub(super) message: String,
