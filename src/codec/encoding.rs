@@ -55,10 +55,8 @@ pub enum Encoding {
     /// assert_eq!(fault(b"\xED\xA1\x8C\xED\xBE\xB4"), Err((0, 3, Malformed::Surrogate(0xD84C))));
     /// assert_eq!(fault(b"\xF4\x90\x80\x80"), Err((0, 4, Malformed::OutOfRange(0x11_0000))));
     /// ```
-    #[strum(
-        serialize = "utf-8",
-        message = "RFC 3629 (2003): 1 to 4 octets, to U+10FFFF, no surrogates (default)"
-    )]
+    #[strum(serialize = "utf-8")]
+    #[strum(message = "RFC 3629 (2003): 1 to 4 octets, to U+10FFFF, no surrogates (default)")]
     Utf8,
     /// `utf-8-rfc2279`: RFC 2279, section 2 (1998): 1 to 6 octets, 31 bits, the shortest sequence only. Surrogates are
     /// code points like others.
@@ -70,10 +68,8 @@ pub enum Encoding {
     /// let error = Encoding::Utf8Rfc2279.decode(b"\xFC\x83\xBF\xBF\xBF\xBF").unwrap_err();
     /// assert_eq!((error.length, error.kind), (6, Malformed::Overlong(0x3FF_FFFF)));
     /// ```
-    #[strum(
-        serialize = "utf-8-rfc2279",
-        message = "RFC 2279 (1998): 1 to 6 octets, 31 bits, surrogates like others"
-    )]
+    #[strum(serialize = "utf-8-rfc2279")]
+    #[strum(message = "RFC 2279 (1998): 1 to 6 octets, 31 bits, surrogates like others")]
     Utf8Rfc2279,
     /// `fss-utf`: "File System Safe UCS Transformation Format" as Ken Thompson mailed it to X/Open on 8 September
     /// 1992. Has 1 to 6 octets and 31 bits; "only the shortest encoding is legal".
@@ -84,10 +80,8 @@ pub enum Encoding {
     /// let error = Encoding::FssUtf.decode(b"\xC0\x80").unwrap_err();
     /// assert_eq!(error.kind, Malformed::Overlong(0));
     /// ```
-    #[strum(
-        serialize = "fss-utf",
-        message = "FSS-UTF of 8 September 1992: the same 31 bits"
-    )]
+    #[strum(serialize = "fss-utf")]
+    #[strum(message = "FSS-UTF of 8 September 1992: the same 31 bits")]
     FssUtf,
     /// `fss-utf-draft`: the X/Open proposal before it, as kept in Plan 9's `xutf` of 2 September 1992. Has 1 to 5
     /// octets and 31 bits, biased: each length starts where the shorter one ends (at 80, 2080, 82080 and 2082080), so
@@ -102,10 +96,8 @@ pub enum Encoding {
     /// assert_eq!(fault(b"\xF8"), Err((1, Malformed::InvalidByte)));
     /// assert_eq!(fault(b"\xF7\xFF\xFF\xFF\xFF"), Err((5, Malformed::OutOfRange(0x8208_207F))));
     /// ```
-    #[strum(
-        serialize = "fss-utf-draft",
-        message = "The X/Open draft before it: 1 to 5 octets, biased, 31 bits"
-    )]
+    #[strum(serialize = "fss-utf-draft")]
+    #[strum(message = "The X/Open draft before it: 1 to 5 octets, biased, 31 bits")]
     FssUtfDraft,
     /// `fss-utf-xutf`: the note at the end of that file, "We define 7 byte types": FSS-UTF, but the sixth form has a
     /// lead of 111111xx and holds 32 bits. FE and FF are leads.
@@ -114,10 +106,8 @@ pub enum Encoding {
     /// use utf8fs::codec::Encoding;
     /// assert_eq!(Encoding::FssUtfXutf.decode(b"\xFF\xBF\xBF\xBF\xBF\xBF").unwrap(), [0xFFFF_FFFF]);
     /// ```
-    #[strum(
-        serialize = "fss-utf-xutf",
-        message = "The note at its end: 1 to 6 octets, 32 bits"
-    )]
+    #[strum(serialize = "fss-utf-xutf")]
+    #[strum(message = "The note at its end: 1 to 6 octets, 32 bits")]
     FssUtfXutf,
     /// `utf-8-bmp`: utf-8(7) of the Linux that knew 16 bits. Has sequences of RFC 2279 of "only one, two or three
     /// bytes", so that U+FFFF is the last code point. Surrogates are code points like others.
@@ -128,10 +118,8 @@ pub enum Encoding {
     /// let error = Encoding::Utf8Bmp.decode(b"\xF0\x90\x8D\x88").unwrap_err();
     /// assert_eq!((error.length, error.kind), (4, Malformed::OutOfRange(0x1_0348)));
     /// ```
-    #[strum(
-        serialize = "utf-8-bmp",
-        message = "utf-8(7) of a Linux of 16 bits: 1 to 3 octets, to U+FFFF"
-    )]
+    #[strum(serialize = "utf-8-bmp")]
+    #[strum(message = "utf-8(7) of a Linux of 16 bits: 1 to 3 octets, to U+FFFF")]
     Utf8Bmp,
     /// `mutf-8`: Modified UTF-8 of Java (`java.io.DataInput`): U+0000 is C0 80, and the octet 00 never occurs; beyond
     /// U+FFFF, a pair of surrogates of three octets each. A surrogate alone is legal.
@@ -141,10 +129,8 @@ pub enum Encoding {
     /// assert_eq!(Encoding::Mutf8.decode(b"\xC0\x80\xED\xA0\x80\xED\xB0\x80\xED\xB0\x80").unwrap(), [0, 0x1_0000, 0xDC00]);
     /// assert_eq!(Encoding::Mutf8.decode(b"a\0").unwrap_err().kind, Malformed::InvalidByte);
     /// ```
-    #[strum(
-        serialize = "mutf-8",
-        message = "Modified UTF-8 of Java: C0 80 for NUL, pairs of surrogates"
-    )]
+    #[strum(serialize = "mutf-8")]
+    #[strum(message = "Modified UTF-8 of Java: C0 80 for NUL, pairs of surrogates")]
     Mutf8,
     /// `cesu-8`: Unicode Technical Report 26: beyond U+FFFF, a pair of surrogates of three octets each. A surrogate alone
     /// is ill-formed, and so are sequences of four octets.
@@ -155,10 +141,8 @@ pub enum Encoding {
     /// let error = Encoding::Cesu8.decode(b"\xED\xA1\x8C").unwrap_err();
     /// assert_eq!((error.length, error.kind), (3, Malformed::Surrogate(0xD84C)));
     /// ```
-    #[strum(
-        serialize = "cesu-8",
-        message = "UTR #26: pairs of surrogates, of three octets each, beyond U+FFFF"
-    )]
+    #[strum(serialize = "cesu-8")]
+    #[strum(message = "UTR #26: pairs of surrogates, of three octets each, beyond U+FFFF")]
     Cesu8,
     /// `wtf-8`: the WTF-8 encoding by Simon Sapin: RFC 3629 and surrogates that are alone; a pair of them, which has
     /// four octets of its own, is ill-formed.
@@ -169,10 +153,8 @@ pub enum Encoding {
     /// let error = Encoding::Wtf8.decode(b"\xED\xA0\x80\xED\xB0\x80").unwrap_err();
     /// assert_eq!((error.length, error.kind), (6, Malformed::Surrogate(0xD800)));
     /// ```
-    #[strum(
-        serialize = "wtf-8",
-        message = "RFC 3629 and surrogates that are alone"
-    )]
+    #[strum(serialize = "wtf-8")]
+    #[strum(message = "RFC 3629 and surrogates that are alone")]
     Wtf8,
     /// `utf-8b`: Markus Kuhn's UTF-8B (2000), Python's `surrogateescape`: RFC 3629, and every byte b of what is
     /// ill-formed by it is U+DC00+b. Any bytes decode, and come back as they were.
@@ -184,10 +166,8 @@ pub enum Encoding {
     /// assert_eq!(code_points, [0x63, 0x61, 0x66, 0xDCE9]);
     /// assert_eq!(Encoding::Utf8b.encode(&code_points).unwrap(), name);
     /// ```
-    #[strum(
-        serialize = "utf-8b",
-        message = "RFC 3629, and each other byte b as U+DC00+b"
-    )]
+    #[strum(serialize = "utf-8b")]
+    #[strum(message = "RFC 3629, and each other byte b as U+DC00+b")]
     Utf8b,
     /// `utf-16be`: UTF-16 (Unicode's D91, RFC 2781), the high octet of each unit first; no byte-order mark is looked for.
     ///
@@ -232,10 +212,8 @@ pub enum Encoding {
     /// assert_eq!(Encoding::Ucs4Be.decode(b"\x7F\xFF\xFF\xFF").unwrap(), [0x7FFF_FFFF]);
     /// assert_eq!(Encoding::Ucs4Be.decode(b"\x80\0\0\0").unwrap_err().kind, Malformed::OutOfRange(0x8000_0000));
     /// ```
-    #[strum(
-        serialize = "ucs-4be",
-        message = "31 bits in four octets, high octet first"
-    )]
+    #[strum(serialize = "ucs-4be")]
+    #[strum(message = "31 bits in four octets, high octet first")]
     Ucs4Be,
     /// `ucs-4le`: that form, the lowest octet first.
     ///
@@ -243,10 +221,8 @@ pub enum Encoding {
     /// use utf8fs::codec::Encoding;
     /// assert_eq!(Encoding::Ucs4Le.encode(&[0x1_0348]).unwrap(), b"\x48\x03\x01\x00");
     /// ```
-    #[strum(
-        serialize = "ucs-4le",
-        message = "31 bits in four octets, low octet first"
-    )]
+    #[strum(serialize = "ucs-4le")]
+    #[strum(message = "31 bits in four octets, low octet first")]
     Ucs4Le,
 }
 
