@@ -154,11 +154,8 @@ fn enough_letters(text: &str) -> f64 {
 /// The logarithm of the probability of a text in any language of the model.
 fn probability(text: &str) -> f64 {
     let scored = ScoredText::new(&text.nfc().collect::<String>());
-    let costs: Vec<f64> = model::languages()
-        .iter()
-        .map(|language| -scored.cost(language))
-        .collect();
-    weigh::log_sum(costs.into_iter())
+    let languages = model::languages().iter();
+    weigh::log_sum(languages.map(|language| -scored.cost(language)))
 }
 
 /// The text whose bytes were taken for this one by a route; `None` if there is none.

@@ -8,23 +8,6 @@ use super::scored_text::ScoredText;
 use super::{Guess, Guesser};
 use crate::codec::Charset;
 
-/// Languages by how many names they write, against the others; those not here: 1.
-const LANGUAGES: [(&str, f64); 13] = [
-    ("de", 6.0),
-    ("fr", 6.0),
-    ("es", 6.0),
-    ("pt", 4.0),
-    ("it", 3.0),
-    ("pl", 3.0),
-    ("ru", 10.0),
-    ("sv", 2.0),
-    ("nl", 2.0),
-    ("cs", 2.0),
-    ("tr", 2.0),
-    ("uk", 2.0),
-    ("zh-hans", 10.0),
-];
-
 /// The share of names in another language than most.
 const FOREIGN: f64 = 0.1;
 /// The share of names in another charset than most, or in none.
@@ -101,14 +84,20 @@ impl Candidates {
     }
 }
 
+/// Returns how many names a language writes, against the others.
+fn weight(language: &str) -> f64 {
+    match language {
+        "ru" | "zh-hans" => 10.0,
+        "de" | "fr" | "es" => 6.0,
+        "pt" => 4.0,
+        "it" | "pl" => 3.0,
+        "sv" | "nl" | "cs" | "tr" | "uk" => 2.0,
+        _ => 1.0,
+    }
+}
+
 fn candidate(charset: Charset) -> Candidate {
     let (prior, languages) = charset.prior();
-    let weight = |code: &str| {
-        LANGUAGES
-            .iter()
-            .find(|row| row.0 == code)
-            .map_or(1.0, |row| row.1)
-    };
     let total: f64 = languages.clone().map(weight).sum();
     let is_multi_byte = charset.max_len() > 1;
     let weights: f64 = Charset::all().map(|charset| charset.prior().0).sum();
@@ -134,7 +123,10 @@ pub(super) fn guesses(names: &[&[u8]], guesser: &Guesser) -> Vec<Guess> {
     let mut texts = ScoredTexts::default();
     let mut read = |row: &Candidate, name: &&[u8]| {
         let text = texts.index(row, name)?;
-        Some((text, in_any_language(row, text, &mut texts)))
+        let languages = row.languages.iter();
+        // Whichever of the charset's languages it is in.
+        let any = log_sum(languages.map(|(language, share)| share - texts.cost(text, *language)));
+        Some((text, any))
     };
     let mut read_all = |row| names.iter().map(|name| read(row, name)).collect();
     let readings: Vec<Vec<Reading>> = candidates.iter().map(&mut read_all).collect();
@@ -215,12 +207,6 @@ fn strays(candidates: &[Candidate], readings: &[Vec<Reading>], noises: &[f64]) -
         STRAY.ln() + log_sum(parts.chain([NO_CHARSET.ln() - noise]))
     };
     noises.iter().enumerate().map(stray).collect()
-}
-
-/// The logarithm of the probability of a text, whichever of the charset's languages it is in.
-fn in_any_language(row: &Candidate, text: usize, texts: &mut ScoredTexts) -> f64 {
-    let languages = row.languages.iter();
-    log_sum(languages.map(|(language, share)| share - texts.cost(text, *language)))
 }
 
 /// Returns the log probability of the names in this charset, each with its reading and the log probability of a stray.
