@@ -169,25 +169,20 @@ struct CharsetRule {
     is_matched: AtomicBool,
 }
 
-impl CharsetRule {
-    fn new(pattern: DirectoryPattern, source: CharsetSource) -> Self {
-        Self {
-            pattern,
-            source,
-            is_matched: AtomicBool::new(false),
-        }
-    }
-}
-
 impl CharsetMap {
     /// Adds a rule. Of several rules for one directory the first one holds.
     pub fn push(&mut self, pattern: DirectoryPattern, source: CharsetSource) {
-        self.rules.push(CharsetRule::new(pattern, source));
+        self.rules.push(CharsetRule {
+            pattern,
+            source,
+            is_matched: AtomicBool::new(false),
+        });
     }
 
     /// Adds a rule in front of all others.
     pub fn push_first(&mut self, pattern: DirectoryPattern, source: CharsetSource) {
-        self.rules.insert(0, CharsetRule::new(pattern, source));
+        self.push(pattern, source);
+        self.rules.rotate_right(1);
     }
 
     /// Returns the sources of all rules, in order.

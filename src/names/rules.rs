@@ -170,11 +170,10 @@ impl Terms {
     /// # Errors
     /// That offence.
     fn check_further(&self, whole: &NameMap, name: &[u8]) -> Result<(), Offence> {
-        match self.mode {
-            Mode::Off => Ok(()),
-            _ if self.map.policy == whole.policy => Ok(()),
-            Mode::Enforce | Mode::Normalize | Mode::Report => self.map.policy.check(name),
+        if self.mode == Mode::Off || self.map.policy == whole.policy {
+            return Ok(());
         }
+        self.map.policy.check(name)
     }
 
     /// Checks a name against what holds on the whole mount, whose names are `map`, and against what holds here besides.

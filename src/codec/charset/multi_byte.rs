@@ -178,13 +178,11 @@ impl Characters {
         let mut rest = bytes;
         while let Some(lead) = rest.first() {
             let length = self.charset.announced(rest);
-            let comes_back = if lead.is_ascii() {
-                true
-            } else if length > 2 {
-                self.charset
-                    .comes_back(rest.get(..length).unwrap_or_default())
-            } else {
-                self.short(rest).is_some_and(|found| found.comes_back)
+            let sequence = rest.get(..length).unwrap_or_default();
+            let comes_back = match length {
+                _ if lead.is_ascii() => true,
+                ..=2 => self.short(rest).is_some_and(|found| found.comes_back),
+                _ => self.charset.comes_back(sequence),
             };
             if !comes_back {
                 return false;

@@ -108,14 +108,9 @@ impl Rules {
         )
     }
 
-    /// Is everything well-formed that is so by RFC 3629?
-    fn contain_rfc_3629(&self) -> bool {
-        self.limit >= 0x10_FFFF && self.last_lead >= 0xF4 && !self.is_nul_two_octets
-    }
-
     /// The first octet of text that is well-formed by RFC 3629 which starts a sequence that is not so by these rules.
     fn first_beyond(&self, text: &[u8]) -> Option<usize> {
-        if self.contain_rfc_3629() {
+        if self.limit >= 0x10_FFFF && self.last_lead >= 0xF4 && !self.is_nul_two_octets {
             return None;
         }
         let has_long = has_octet_from_f0(text);
