@@ -10,7 +10,7 @@ use super::CommandError;
 use super::args::{CommonArgs, MountArgs};
 use crate::codec::Charset;
 use crate::daemon::command_error::nearest;
-use crate::daemon::fuse_mount::MountFlags;
+use crate::fuse::mounting::MountFlags;
 use crate::names::Quoted;
 use crate::policy::Class;
 

@@ -16,10 +16,10 @@ use super::error::cannot_be;
 use super::output::{Output, print_error};
 use super::{CommandError, ExitCode};
 use crate::backing::fanotify;
-use crate::daemon::fuse_mount::{Spot, UnmountOutcome, already_mounted};
 use crate::daemon::status_query::{self, LIST};
+use crate::fuse::mounting::{Spot, UnmountOutcome};
 use crate::names::{Quoted, ShellWord};
-use crate::os::mountinfo;
+use crate::os::mountinfo::{self, already_mounted};
 use crate::records::{Name, NoAnswer, json_line};
 
 /// Time for which a busy mount is tried again: a process that ends, or asks for the status, holds it for a moment.

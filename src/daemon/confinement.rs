@@ -10,9 +10,9 @@ use rustix::thread::CapabilitySet;
 
 use super::auditor::SinkKind;
 use super::command_error::reason;
-use super::fuse_mount::{Attached, UnmountOutcome};
 use super::mount_config::Checked;
 use super::mount_policy::PolicySource;
+use crate::fuse::mounting::{Attached, UnmountOutcome};
 use crate::os::helper::{Answer, Errand, Errands};
 use crate::os::sandbox::{self, Setting};
 use crate::os::{self, Privilege};

@@ -1,73 +1,23 @@
-//! Mounting: `/dev/fuse` and mount(2) where we may, the setuid helper fusermount3 where we may not.
+//! Mounting in the place of what killed daemons left behind, and why that fails.
 
-mod fusermount;
-mod kernel_flags;
-mod mount_handle;
 mod stuck_threads;
 
-use std::ffi::{CString, OsStr, OsString};
-use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::os::unix::ffi::OsStringExt;
-use std::path::{Path, PathBuf};
+use std::io::{self, ErrorKind};
+use std::os::fd::OwnedFd;
+use std::path::Path;
 
-use rustix::fs::{AtFlags, Mode, OFlags, StatxFlags};
+use rustix::fs::{AtFlags, StatxFlags};
 use rustix::io::Errno;
-use rustix::mount as sys;
-use rustix::process::{getegid, geteuid};
 
-use crate::backing::{Dir, file};
-use crate::daemon::command_error::{CommandError, Doing};
-use crate::daemon::status_query::{ask, is_of_dead_mount};
+use super::command_error::{CommandError, Doing};
+use super::status_query::{ask, is_of_dead_mount};
+use crate::fuse::mounting::{self, MountSpec, Mounted, take_out};
 use crate::names::Quoted;
-use crate::os::mountinfo::{self, FS_TYPE, MountInfo, mount_of, statx_cached};
+use crate::os::mountinfo::{self, MountInfo, already_mounted, statx_cached};
 use crate::records::NoAnswer;
-pub use kernel_flags::MountFlags;
-use mount_handle::take_out;
-pub use mount_handle::{Attached, MountId, Spot, UnmountOutcome};
 
-/// The part of [`FS_TYPE`] that is ours.
-const SUBTYPE: &str = "utf8fs";
 /// Number of dead mounts, one upon the other, that are cleared away.
 const DEAD_MOUNTS: usize = 64;
-
-/// The parameters of a mount.
-#[derive(Debug, Clone)]
-pub struct MountSpec {
-    /// The source that `/proc/mounts` shows: the backing directory.
-    pub source: OsString,
-    /// An existing directory. It is resolved once.
-    pub mountpoint: PathBuf,
-    /// The flags of the mount.
-    pub flags: MountFlags,
-    /// Whether users other than the one who mounts may use it. The kernel sees to it.
-    pub allow_other: bool,
-    /// Does the kernel check rights, by modes and ACLs, before it asks the daemon (`default_permissions`)? Else what the daemon
-    /// may not do is refused.
-    pub checks_rights: bool,
-}
-
-impl MountSpec {
-    /// Returns the options that the kernel takes besides flags, a comma before each.
-    fn words(&self) -> String {
-        let rights = self.checks_rights.then_some(",default_permissions");
-        let others = self.allow_other.then_some(",allow_other");
-        rights.into_iter().chain(others).collect()
-    }
-}
-
-/// A mount that waits for its daemon: until the descriptor is served, whoever enters it waits.
-///
-/// Dropped unserved, it is taken away again.
-#[derive(Debug)]
-pub struct Mounted {
-    /// The connection to the kernel.
-    pub fuse_fd: OwnedFd,
-    /// The mount itself.
-    pub attached: Attached,
-    /// Was it made by fusermount3, because mount(2) is for the administrator?
-    pub is_unprivileged: bool,
-}
 
 /// Mounts.
 ///
@@ -81,42 +31,35 @@ pub fn mount(spec: &MountSpec) -> Result<Mounted, CommandError> {
 
 fn try_mount(spec: &MountSpec) -> Result<Mounted, CommandError> {
     clear(&spec.mountpoint)?;
-    let target = Dir::open_root(&spec.mountpoint).doing("open the mount point")?;
-    let target = target.into_fd();
-    let there = mounted_at(&target).doing("read the table of mounts")?;
-    if let Some(there) = there.filter(MountInfo::is_ours) {
+    let there = already_mounted(&spec.mountpoint).doing("open the mount point")?;
+    if let Some((_, there)) = there.filter(|(_, there)| there.is_ours()) {
         let shown = Quoted(&there.source);
         let error = CommandError::usage(format!("already mounted: {shown} is shown there"));
         return Err(error.hint("unmount it first, by utf8fs umount"));
     }
-    let path = || {
-        let path = file::path_of(&target).doing("find the path of the mount point");
-        path.map(|path| PathBuf::from(OsString::from_vec(path)))
-    };
-    let direct = mount_direct(spec, &target)?;
-    let is_unprivileged = direct.is_none();
-    let fuse_fd = match direct {
-        Some(fuse_fd) => fuse_fd,
-        None => fusermount::mount(spec, &path()?)?,
-    };
-    // The path is asked for again: a directory above may have been renamed meanwhile.
-    let attached = Attached::find(&path()?).doing("find the new mount")?;
-    Ok(Mounted {
-        fuse_fd,
-        attached,
-        is_unprivileged,
-    })
+    mounting::mount(spec).map_err(|error| refusal(&error))
 }
 
-/// The mount whose root `path` is, if it is one, with that root. Symlinks are followed; no filesystem is asked, so that a
-/// dead or hanging mount does no harm.
-///
-/// # Errors
-/// `path` cannot be opened as a directory.
-pub fn already_mounted(path: &Path) -> io::Result<Option<(OwnedFd, MountInfo)>> {
-    let root = Dir::open_root(path)?.into_fd();
-    let there = mounted_at(&root)?;
-    Ok(there.map(|there| (root, there)))
+/// Returns why nothing was mounted, with its remedy.
+fn refusal(error: &io::Error) -> CommandError {
+    let message = error.to_string();
+    let is_of_fusermount = error.kind() == ErrorKind::Other;
+    if error.raw_os_error() == Some(libc::ENODEV) || message.contains("modprobe fuse") {
+        CommandError::failure("this kernel offers no FUSE: /dev/fuse is missing")
+            .hint("load the kernel's module: modprobe fuse")
+    } else if error.kind() == ErrorKind::NotFound && error.raw_os_error().is_none() {
+        CommandError::failure(message).hint("install the package fuse3, or run as root")
+    } else if message.contains("user_allow_other") {
+        CommandError::usage("ordinary users may not mount with allow_other on this machine")
+            .hint("leave allow_other out, or have the administrator write user_allow_other into /etc/fuse.conf")
+    } else if message.contains("open /dev/fuse: Permission denied") {
+        CommandError::failure("ordinary users may not open /dev/fuse on this machine")
+            .hint("run as root, or have the administrator set its mode to 0666, as udev does")
+    } else if is_of_fusermount {
+        CommandError::usage(message)
+    } else {
+        CommandError::io("mount", error)
+    }
 }
 
 /// Takes dead mounts of ours at `path` away, and says whether there was one. For what such a mount hides; [`mount`] does
@@ -171,49 +114,6 @@ pub fn is_dead_mount(root: &OwnedFd, there: &MountInfo) -> bool {
         Err(Errno::ACCESS) => ask(&there.path()).is_err_and(|none| none.state == NoAnswer::Dead),
         Err(errno) => is_of_dead_mount(&errno.into()),
     }
-}
-
-/// The mount whose root `dir` is, if it is one.
-fn mounted_at(dir: &OwnedFd) -> io::Result<Option<MountInfo>> {
-    let found = mount_of(dir)?.filter(|(_, is_root)| *is_root);
-    Ok(found.map(|(mount, _)| mount))
-}
-
-/// Mounts by mount(2); `None` where only the helper process may.
-fn mount_direct(spec: &MountSpec, target: &OwnedFd) -> Result<Option<OwnedFd>, CommandError> {
-    let flags = OFlags::RDWR | OFlags::CLOEXEC;
-    let fuse_fd = match rustix::fs::open("/dev/fuse", flags, Mode::empty()) {
-        Ok(fd) => fd,
-        Err(Errno::ACCESS | Errno::PERM) => return Ok(None),
-        Err(Errno::NOENT | Errno::NODEV | Errno::NXIO) => return Err(no_device()),
-        Err(errno) => return Err(CommandError::io("open /dev/fuse", &errno.into())),
-    };
-    let data = format!(
-        "fd={},rootmode=40000,user_id={},group_id={}{}",
-        fuse_fd.as_raw_fd(),
-        geteuid().as_raw(),
-        getegid().as_raw(),
-        spec.words()
-    );
-    let data = CString::new(data).doing("mount")?;
-    let (source, data): (&OsStr, _) = (&spec.source, data.as_c_str());
-    match sys::mount(
-        source,
-        file::proc_path(target.as_fd()),
-        FS_TYPE,
-        spec.flags.0,
-        data,
-    ) {
-        Ok(()) => Ok(Some(fuse_fd)),
-        Err(Errno::PERM) => Ok(None),
-        Err(Errno::NODEV) => Err(no_device()),
-        Err(errno) => Err(CommandError::io("mount", &errno.into())),
-    }
-}
-
-fn no_device() -> CommandError {
-    CommandError::failure("this kernel offers no FUSE: /dev/fuse is missing")
-        .hint("load the kernel's module: modprobe fuse")
 }
 
 #[cfg(test)]

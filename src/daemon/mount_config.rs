@@ -9,12 +9,12 @@ use std::sync::Arc;
 
 use super::auditor::{Auditor, SinkKind, is_unsafe_log};
 use super::command_error::{CommandError, Doing, reason};
-use super::fuse_mount::MountFlags;
 use super::mount_paths;
 use super::mount_policy::{PolicySource, ResolvedPolicy};
 use super::transport::Uring;
 use crate::fs::LocksAt;
 use crate::fuse::Passthrough;
+use crate::fuse::mounting::MountFlags;
 use crate::names::Quoted;
 use crate::names::rules::Mode;
 use crate::os::{Privilege, Sandbox};

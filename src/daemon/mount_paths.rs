@@ -5,10 +5,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf, absolute};
 
 use super::command_error::{CommandError, reason};
-use super::fuse_mount::{already_mounted, clear_dead, is_dead_mount};
+use super::fuse_mount::{clear_dead, is_dead_mount};
 use super::status_query::is_of_dead_mount;
 use crate::names::{Quoted, ShellWord};
-use crate::os::mountinfo::{FS_TYPE, MountInfo};
+use crate::os::mountinfo::{FS_TYPE, MountInfo, already_mounted};
 
 /// Checks both directories and gives their absolute paths, without symlinks.
 ///

@@ -12,11 +12,11 @@ use signal_hook::iterator::Signals;
 
 use super::auditor::Auditor;
 use super::background::Daemon;
-use super::fuse_mount::{Attached, UnmountOutcome};
 use super::policy_reload::Reloader;
 use super::program_log;
 use crate::coherence::Coherence;
 use crate::fuse::Connection;
+use crate::fuse::mounting::{Attached, UnmountOutcome};
 use crate::names::Quoted;
 use crate::os::sd_notify::Manager;
 use crate::os::unblock_signals;

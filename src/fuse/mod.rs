@@ -1,12 +1,13 @@
 //! The FUSE protocol (`include/uapi/linux/fuse.h`). Each request is taken apart, handed to
 //! [`Coherence`](crate::coherence::Coherence) or [`Utf8Fs`](crate::fs::Utf8Fs), and answered. Nothing is decided
-//! here.
+//! here. [`mounting`] makes and takes away the mount itself.
 
 mod adapter;
 mod connection;
 mod device;
 mod layout;
 mod metrics;
+pub mod mounting;
 mod notify;
 mod operation;
 mod operations;

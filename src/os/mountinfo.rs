@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, Statx, StatxAttributes, StatxFlags};
 
+use crate::backing::Dir;
+
 /// The filesystem type that `/proc/mounts` shows, and that `mount -t` and `findmnt -t` take.
 pub const FS_TYPE: &str = "fuse.utf8fs";
 
@@ -113,6 +115,17 @@ pub fn mount_of(fd: &OwnedFd) -> io::Result<Option<(MountInfo, bool)>> {
     let mount = mounts.find(|mount| mount.id == status.stx_mnt_id);
     let is_root = status.stx_attributes.contains(StatxAttributes::MOUNT_ROOT);
     Ok(mount.map(|mount| (mount, is_root)))
+}
+
+/// The mount whose root `path` is, if it is one, with that root. Symlinks are followed; no filesystem is asked, so that a
+/// dead or hanging mount does no harm.
+///
+/// # Errors
+/// `path` cannot be opened as a directory; those of [`mount_of`].
+pub fn already_mounted(path: &Path) -> io::Result<Option<(OwnedFd, MountInfo)>> {
+    let root = Dir::open_root(path)?.into_fd();
+    let found = mount_of(&root)?.filter(|(_, is_root)| *is_root);
+    Ok(found.map(|(mount, _)| (root, mount)))
 }
 
 /// Looks at a descriptor without asking its filesystem.

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use super::mount_handle::open_abort;
+use crate::fuse::mounting::open_abort;
 use crate::os::status_field;
 
 /// Cuts the connection of the FUSE filesystem with this minor device number if a thread holds it that was killed and cannot end. Where

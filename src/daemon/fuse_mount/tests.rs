@@ -1,6 +1,14 @@
+use std::ffi::{CString, OsString};
+use std::os::fd::AsRawFd as _;
+use std::os::unix::ffi::OsStringExt as _;
+
 use super::*;
-use rustix::fs::fstat;
+use crate::backing::Dir;
+use crate::fuse::mounting::{MountFlags, UnmountOutcome};
+use rustix::fs::{Mode, OFlags, fstat};
+use rustix::mount as sys;
 use rustix::mount::UnmountFlags;
+use rustix::process::geteuid;
 use std::os::unix::ffi::OsStrExt as _;
 use tempfile::TempDir;
 
@@ -259,36 +267,33 @@ fn a_file_is_no_mount_point() {
 }
 
 #[test]
-fn options_of_mount_that_are_flags_are_taken() {
-    let mut flags = MountFlags::default();
-    for word in [
-        "ro",
-        "nosuid",
-        "nodev",
-        "noexec",
-        "noatime",
-        "nodiratime",
-        "relatime",
-        "strictatime",
-        "sync",
-        "dirsync",
-    ] {
-        assert!(flags.set(word));
+fn refusals_get_their_hints() {
+    let rows = [
+        (
+            "fusermount3: option allow_other only allowed if 'user_allow_other' is set in /etc/fuse.conf",
+            Some("user_allow_other"),
+        ),
+        (
+            "fusermount3: fuse device not found, try 'modprobe fuse' first",
+            Some("modprobe fuse"),
+        ),
+        (
+            "fusermount3: failed to open /dev/fuse: Permission denied",
+            Some("0666"),
+        ),
+        (
+            "fusermount3: user has no write access to mountpoint /m",
+            None,
+        ),
+    ];
+    for (said, hint) in rows {
+        let error = refusal(&io::Error::other(said));
+        assert_eq!(error.hint.is_some(), hint.is_some(), "{error:?}");
+        let told = error.hint.unwrap_or_default();
+        assert!(told.contains(hint.unwrap_or_default()));
     }
-    assert_eq!(flags.0.iter().count(), 10);
-    for word in [
-        "rw",
-        "suid",
-        "dev",
-        "exec",
-        "atime",
-        "diratime",
-        "norelatime",
-        "nostrictatime",
-        "async",
-    ] {
-        assert!(flags.set(word));
-    }
-    assert_eq!(flags.words().collect::<Vec<_>>(), ["dirsync"]);
-    assert!(!flags.set("defaults") && !flags.set("RO") && !flags.set(""));
+    let missing = io::Error::new(ErrorKind::NotFound, "none");
+    assert!(refusal(&missing).hint.unwrap().contains("fuse3"));
+    let other = refusal(&Errno::NOENT.into());
+    assert_eq!(other.message, "cannot mount: No such file or directory");
 }

@@ -52,10 +52,10 @@ fn daemon() {
     };
     log::set_boxed_logger(Box::new(Talk)).unwrap();
     log::set_max_level(log::LevelFilter::Info);
-    let spec = crate::daemon::fuse_mount::MountSpec {
+    let spec = crate::fuse::mounting::MountSpec {
         source: "/back".into(),
         mountpoint: spec.into(),
-        flags: crate::daemon::fuse_mount::MountFlags::default(),
+        flags: crate::fuse::mounting::MountFlags::default(),
         allow_other: env::var_os("ALLOW_OTHER").is_some(),
         checks_rights: true,
     };

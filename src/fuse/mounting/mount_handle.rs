@@ -14,11 +14,11 @@ use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, UnmountFlags};
 
 use strum::FromRepr;
 
-use super::{fusermount, mounted_at};
+use super::fusermount;
 use crate::backing::file::proc_path;
 use crate::names::Quoted;
 use crate::os::helper::{self, Errand};
-use crate::os::mountinfo::{self, MountInfo, statx_cached};
+use crate::os::mountinfo::{self, MountInfo, mount_of, statx_cached};
 
 /// `STATX_MNT_ID_UNIQUE`: asks for the number that is never given twice.
 const MNT_ID_UNIQUE: StatxFlags = StatxFlags::from_bits_retain(0x4000);
@@ -75,10 +75,10 @@ impl Attached {
     /// Finds the mount that was just made at `path`. Asks the daemon nothing, for there is none yet.
     pub(super) fn find(path: &Path) -> io::Result<Self> {
         let root = open_root(path)?;
-        let listed = mounted_at(&root)?.filter(MountInfo::is_ours);
-        let listed = listed.ok_or_else(|| {
-            let kind = io::ErrorKind::NotFound;
-            io::Error::new(kind, "something else is mounted there by now")
+        let listed = mount_of(&root)?.filter(|(listed, is_root)| *is_root && listed.is_ours());
+        let (listed, _) = listed.ok_or_else(|| {
+            let busy = io::ErrorKind::ResourceBusy;
+            io::Error::new(busy, "something else is mounted there by now")
         })?;
         let spot = Spot::of(&root, listed)?;
         let abort = open_abort(minor(spot.id.device))
@@ -244,7 +244,7 @@ fn by_helper(errand: Errand) -> Option<io::Result<UnmountOutcome>> {
 }
 
 /// Takes the mount at `path`, whose root is `root`, out of the tree. By root no path is resolved, so that it hits no other mount.
-pub(super) fn take_out(root: &OwnedFd, path: &Path) -> io::Result<()> {
+pub(crate) fn take_out(root: &OwnedFd, path: &Path) -> io::Result<()> {
     match rustix::mount::unmount(proc_path(root.as_fd()), UnmountFlags::DETACH) {
         Err(Errno::PERM) => fusermount::unmount(path, true).map(drop),
         done => Ok(done?),
@@ -252,7 +252,7 @@ pub(super) fn take_out(root: &OwnedFd, path: &Path) -> io::Result<()> {
 }
 
 /// Says which mount `fd` lies in, without asking its filesystem.
-pub(super) fn identify(fd: &OwnedFd) -> io::Result<MountId> {
+fn identify(fd: &OwnedFd) -> io::Result<MountId> {
     // It comes unasked. Who may not look at the mount, as anybody at another user's, must ask for nothing.
     let number = statx_cached(fd, StatxFlags::empty())?;
     let unique = match statx_cached(fd, MNT_ID_UNIQUE) {
@@ -278,7 +278,7 @@ fn abort_file(minor: u32) -> String {
 
 /// The file that aborts the connection whose filesystem has this minor device number. Where the list of connections is
 /// not mounted, the administrator looks into a private instance of it.
-pub(super) fn open_abort(minor: u32) -> io::Result<File> {
+pub(crate) fn open_abort(minor: u32) -> io::Result<File> {
     let name = abort_file(minor);
     let flags = OFlags::WRONLY | OFlags::CLOEXEC;
     let listed = rustix::fs::open(Path::new(CONNECTIONS).join(&name), flags, Mode::empty());

@@ -9,8 +9,7 @@ use std::process::{Child, Command, Stdio};
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
-use super::{MountSpec, SUBTYPE, UnmountOutcome, no_device};
-use crate::daemon::command_error::{CommandError, Doing};
+use super::{MountSpec, UnmountOutcome};
 use crate::names::Quoted;
 use crate::os::helper::receive;
 
@@ -18,33 +17,20 @@ use crate::os::helper::receive;
 const PROGRAMS: [&str; 2] = ["fusermount3", "fusermount"];
 /// The variable by which the helper learns the socket that takes the descriptor.
 const SOCKET_VARIABLE: &str = "_FUSE_COMMFD";
-/// The fault where none of the programs is there.
-const NO_HELPER: &str = "an ordinary user needs fusermount3 to mount, and it is not installed";
 
 /// Mounts on `path` and returns the connection.
-pub(super) fn mount(spec: &MountSpec, path: &Path) -> Result<OwnedFd, CommandError> {
-    let options = options(spec);
-    let doing = "run fusermount3";
+pub(super) fn mount(spec: &MountSpec, path: &Path) -> io::Result<OwnedFd> {
     let (family, kind) = (AddressFamily::UNIX, SocketType::STREAM);
-    let pair = socketpair(family, kind, SocketFlags::CLOEXEC, None);
-    let (ours, theirs) = pair.doing(doing)?;
+    let (ours, theirs) = socketpair(family, kind, SocketFlags::CLOEXEC, None)?;
+    let options = options(spec);
     let words: [&OsStr; 4] = ["-o".as_ref(), &options, "--".as_ref(), path.as_ref()];
-    let child = spawn(&words, Some(&theirs)).map_err(|error| {
-        if error.kind() == io::ErrorKind::NotFound {
-            CommandError::failure(NO_HELPER).hint("install the package fuse3, or run as root")
-        } else {
-            CommandError::io(doing, &error)
-        }
-    })?;
+    let child = spawn(&words, Some(&theirs))?;
     drop(theirs);
     // It hangs up without a descriptor if it refuses.
     let received = receive(ours.as_fd(), &mut [0]);
-    let output = child.wait_with_output();
-    let (_, fuse_fd) = received.doing(doing)?;
-    match fuse_fd {
-        Some(fuse_fd) => Ok(fuse_fd),
-        None => Err(refusal(&output.doing(doing)?.stderr)),
-    }
+    let output = child.wait_with_output()?;
+    let (_, fuse_fd) = received?;
+    fuse_fd.ok_or_else(|| io::Error::other(refused(&output.stderr)))
 }
 
 /// Unmounts what is mounted at `path`, or takes it out of the tree while it is in use, if `lazily`.
@@ -84,13 +70,14 @@ fn spawn(arguments: &[&OsStr], input: Option<&OwnedFd>) -> io::Result<Child> {
             started => return started,
         }
     }
-    Err(io::Error::new(io::ErrorKind::NotFound, NO_HELPER))
+    let missing = "an ordinary user needs fusermount3 to mount, and it is not installed";
+    Err(io::Error::new(io::ErrorKind::NotFound, missing))
 }
 
 fn options(spec: &MountSpec) -> OsString {
     let mut options = b"fsname=".to_vec();
     options.extend(escape(spec.source.as_bytes()));
-    options.extend(format!(",subtype={SUBTYPE}{}", spec.words()).bytes());
+    options.extend(format!(",subtype=utf8fs{}", spec.words()).bytes());
     for word in spec.flags.to_helper() {
         options.push(b',');
         options.extend(word.bytes());
@@ -106,21 +93,6 @@ fn escape(value: &[u8]) -> impl Iterator<Item = u8> {
     })
 }
 
-fn refusal(stderr: &[u8]) -> CommandError {
-    let message = refused(stderr);
-    if message.contains("user_allow_other") {
-        CommandError::usage("ordinary users may not mount with allow_other on this machine")
-            .hint("leave allow_other out, or have the administrator write user_allow_other into /etc/fuse.conf")
-    } else if message.contains("modprobe fuse") {
-        no_device()
-    } else if message.contains("open /dev/fuse: Permission denied") {
-        CommandError::failure("ordinary users may not open /dev/fuse on this machine")
-            .hint("run as root, or have the administrator set its mode to 0666, as udev does")
-    } else {
-        CommandError::usage(message)
-    }
-}
-
 /// Says what fusermount3 said on its error output.
 fn refused(stderr: &[u8]) -> String {
     let message = Quoted(stderr.trim_ascii());
@@ -130,7 +102,7 @@ fn refused(stderr: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::daemon::fuse_mount::MountFlags;
+    use crate::fuse::mounting::MountFlags;
 
     #[test]
     fn the_source_cannot_add_options() {
@@ -150,20 +122,8 @@ mod tests {
     }
 
     #[test]
-    fn refusals_get_their_hints() {
-        let rows: [(&[u8], Option<&str>); 4] = [
-            (b"fusermount3: option allow_other only allowed if 'user_allow_other' is set in /etc/fuse.conf\n", Some("user_allow_other")),
-            (b"fusermount3: fuse device not found, try 'modprobe fuse' first\n", Some("modprobe fuse")),
-            (b"fusermount3: failed to open /dev/fuse: Permission denied\n", Some("0666")),
-            (b"fusermount3: user has no write access to mountpoint /m\n", None),
-        ];
-        for (stderr, hint) in rows {
-            let error = refusal(stderr);
-            assert_eq!(error.hint.is_some(), hint.is_some(), "{error:?}");
-            let told = error.hint.unwrap_or_default();
-            assert!(told.contains(hint.unwrap_or_default()));
-        }
-        let refused = refusal(b"no\x1b[2J\n").message;
-        assert!(refused.ends_with("\"no\\x1B[2J\""), "{refused}");
+    fn what_it_says_cannot_move_the_cursor() {
+        let said = refused(b"no\x1b[2J\n");
+        assert!(said.ends_with("\"no\\x1B[2J\""), "{said}");
     }
 }

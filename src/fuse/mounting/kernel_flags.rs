@@ -67,3 +67,43 @@ impl MountFlags {
             .filter(|word| !matches!(*word, "nodiratime" | "relatime" | "strictatime"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_of_mount_that_are_flags_are_taken() {
+        let mut flags = MountFlags::default();
+        for word in [
+            "ro",
+            "nosuid",
+            "nodev",
+            "noexec",
+            "noatime",
+            "nodiratime",
+            "relatime",
+            "strictatime",
+            "sync",
+            "dirsync",
+        ] {
+            assert!(flags.set(word));
+        }
+        assert_eq!(flags.0.iter().count(), 10);
+        for word in [
+            "rw",
+            "suid",
+            "dev",
+            "exec",
+            "atime",
+            "diratime",
+            "norelatime",
+            "nostrictatime",
+            "async",
+        ] {
+            assert!(flags.set(word));
+        }
+        assert_eq!(flags.words().collect::<Vec<_>>(), ["dirsync"]);
+        assert!(!flags.set("defaults") && !flags.set("RO") && !flags.set(""));
+    }
+}
