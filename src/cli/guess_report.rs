@@ -1,14 +1,8 @@
 //! The charsets that names are likely in, for people and as JSON.
 
 use crate::cli::output::{Output, quoted};
-use crate::codec::guess::{Doubled, Guess, Guesser};
+use crate::codec::guess::{Doubled, Guess, Guesser, likely};
 use crate::records::{GuessRecord, json_line, percent};
-
-/// Guesses that people are shown.
-const SHOWN: usize = 5;
-
-/// Guesses less likely than this are not shown to people.
-const WORTH_SHOWING: f64 = 0.01;
 
 /// Charsets that read the names alike and are named to people.
 const ALIKE: usize = 4;
@@ -42,7 +36,7 @@ fn lines(guesser: &Guesser) -> Vec<String> {
         "ill-formed names: {} of {all}; {what}",
         guesser.ill_formed
     )];
-    lines.extend(worth_showing(&guesses).flat_map(guess_lines));
+    lines.extend(likely(&guesses).flat_map(guess_lines));
     if let Some(doubled) = guesser.doubled() {
         lines.push(format!(
             "UTF-8 that was taken for another charset and encoded again, likely: {} of {} names beyond ASCII",
@@ -56,12 +50,6 @@ fn lines(guesser: &Guesser) -> Vec<String> {
         lines.extend(examples.map(doubled_line));
     }
     lines
-}
-
-/// The guesses that people are shown.
-pub(super) fn worth_showing(guesses: &[Guess]) -> impl Iterator<Item = &Guess> {
-    let is_worth = |guess: &&Guess| guess.confidence >= WORTH_SHOWING;
-    guesses.iter().filter(is_worth).take(SHOWN)
 }
 
 /// A guess and some examples, for people.

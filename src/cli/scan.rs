@@ -1,16 +1,13 @@
 //! `utf8fs scan`: the names of a tree, for people, programs and browsers.
 
 mod charset_survey;
-mod json_lines;
 mod map_page;
-mod merge;
-mod scan_done;
+mod next_commands;
 mod summary_text;
 
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::args::ScanArgs;
@@ -24,14 +21,33 @@ use crate::daemon::command_error::Doing;
 use crate::daemon::mount_policy::name_map;
 use crate::names::Quoted;
 use crate::policy::Policy;
-use crate::records::{PolicyFile, ScanPart};
-use crate::tree::scan::{Kept, Reached, Rules, Scan, Shard, Sink, Tally};
+use crate::records::{Name, PolicyFile, ScanLine, ScanPart, json_line};
+use crate::tree::scan::{Rules, Scan, ScanDone, Shard, Sink, merge};
 use crate::tree::tree_walk::Mounts;
-use json_lines::Lines;
-use scan_done::ScanDone;
+use next_commands::next_commands;
 
 /// Threads beside one for each CPU, since some wait for the disk.
 const WAITING: usize = 2;
+
+/// Standard output, shared by the threads of a scan: JSON objects, or the paths of names that offend.
+#[derive(Debug)]
+struct Lines {
+    is_json: bool,
+    out: Output,
+}
+
+impl Sink for Lines {
+    fn take(&self, line: &ScanLine) -> bool {
+        if self.is_json {
+            self.out.line(&json_line(line));
+        } else if let ScanLine::Entry(entry) = line
+            && entry.offends
+        {
+            self.out.bytes(&[entry.path.as_bytes(), b"\0"].concat());
+        }
+        !self.out.is_over()
+    }
+}
 
 /// Scans, and prints what was found.
 ///
@@ -56,16 +72,25 @@ pub(super) fn run(args: &ScanArgs) -> Result<ExitCode, CommandError> {
         is_json: args.json,
         out: Output::stdout(),
     });
+    let sink = lines.as_ref().map(|lines| lines as &dyn Sink);
     let scan = match args.merge {
-        true => merge::merged(&args.directories, kept(args), lines.as_ref())?,
-        false => scanned(args, policy, lines.as_ref())?,
+        true => merge(&args.directories, sink)
+            .map_err(|fault| CommandError::usage(fault.message).hint(fault.hint))?,
+        false => scanned(args, policy, sink)?,
     };
-    let done = ScanDone::new(scan, proposal.is_some() || map.is_some());
+    let mut done = ScanDone::new(scan);
+    if proposal.is_none() && map.is_none() {
+        done.next = next_commands(&done);
+    }
     if let Some(page) = page {
         page.write(&map_page::page(&done))?;
     }
     match lines {
-        Some(lines) => lines.finish(&done, args.shard.is_some())?,
+        Some(Lines { is_json, out }) => {
+            let last = is_json.then(|| done.last_lines(args.shard.is_some()));
+            out.lines(last.into_iter().flatten().map(|line| json_line(&line)));
+            out.finish()?;
+        }
         None => print_lines([summary_text::text(&done)])?,
     }
     let exit = exit(&done);
@@ -78,29 +103,66 @@ pub(super) fn run(args: &ScanArgs) -> Result<ExitCode, CommandError> {
     Ok(exit)
 }
 
+/// Scans the directories or the list.
 fn scanned(
     args: &ScanArgs,
     policy: Policy,
-    lines: Option<&Lines>,
+    sink: Option<&dyn Sink>,
 ) -> Result<ScanPart, CommandError> {
-    let reached = Reached::default();
-    let mut scan = Scan {
-        rules: Rules::new(policy, args.unique, args.doubled),
-        kept: kept(args),
-        shard: args.shard.map_or(Shard::WHOLE, |shard| Shard {
-            depth: args.shard_depth.unwrap_or(shard.depth),
-            ..shard
-        }),
-        sink: lines.map(|lines| lines as &dyn Sink),
-        reached: &reached,
-        roots: Vec::new(),
+    let rules = Rules::new(policy, args.unique, args.doubled);
+    let mut shard = args.shard.unwrap_or(Shard::WHOLE);
+    shard.depth = args.shard_depth.unwrap_or(shard.depth);
+    let progress = Progress::start(args.progress, false);
+    if let Some(list) = &args.names_from {
+        let input = open_input(list).map_err(|error| {
+            CommandError::usage(cannot_be("read", Quoted::of(list), &error))
+                .hint("--names-from takes a file of paths, each ended by a NUL, or -")
+        })?;
+        let name = match list.as_os_str().as_bytes() {
+            b"-" => &b"standard input"[..],
+            name => name,
+        };
+        let scan = Scan::new(rules, shard, vec![Name::default()], sink);
+        let line = |elapsed| progress_line(&scan, elapsed);
+        progress.during(line, || scan.read_list(input, name));
+        return Ok(scan.part());
+    }
+    let (mut roots, mut names, mut unopened) = (Vec::new(), Vec::new(), Vec::new());
+    for path in &args.directories {
+        let name = Name::of_path(path).into_owned();
+        match Dir::open_root(path) {
+            Ok(root) => {
+                if !args.view {
+                    view::refuse("scan", path, &root, args.cross_mounts)?;
+                }
+                roots.push(root.into_fd());
+                names.push(name);
+            }
+            Err(error) => unopened.push((name, error)),
+        }
+    }
+    if roots.is_empty() {
+        let failed = unopened.iter();
+        let failed = failed.map(|(name, error)| cannot_be("read", name, error));
+        let failed: Vec<String> = failed.collect();
+        return Err(CommandError::usage(failed.join("; ")));
+    }
+    names.extend(unopened.iter().map(|(name, _)| name.clone()));
+    let scan = Scan::new(rules, shard, names, sink);
+    for (name, error) in unopened {
+        scan.add_unread(name, 0, &error);
+    }
+    let crossing = match args.cross_mounts {
+        true => Mounts::Enter,
+        false => Mounts::Stay,
     };
-    let line = |elapsed| progress_line(&reached, elapsed);
-    let tally = Progress::start(args.progress, false).during(line, || match &args.names_from {
-        Some(list) => listed(&mut scan, list),
-        None => walked(&mut scan, args),
-    })?;
-    Ok(scan.part(tally))
+    let threads = args
+        .threads
+        .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from) + WAITING);
+    let line = |elapsed| progress_line(&scan, elapsed);
+    let walked = progress.during(line, || scan.walk(&roots, crossing, threads));
+    walked.doing("walk the directories")?;
+    Ok(scan.part())
 }
 
 /// Prints on standard error what could not be read, and returns how it ends.
@@ -123,77 +185,15 @@ fn exit(done: &ScanDone) -> ExitCode {
     }
 }
 
-fn kept(args: &ScanArgs) -> Kept {
-    // Whoever merges parts may want a page of them.
-    let is_for_page = args.html.is_some() || (args.json && args.shard.is_some());
-    Kept {
-        worst: 100,
-        on_map: if is_for_page { 20_000 } else { 0 },
-        samples: 400,
-        failures: 100,
-    }
-}
-
-fn walked(scan: &mut Scan<'_>, args: &ScanArgs) -> Result<Tally, CommandError> {
-    let (mut roots, mut unopened) = (Vec::new(), Vec::new());
-    for path in &args.directories {
-        let name = path.as_os_str().as_bytes().to_vec();
-        match Dir::open_root(path) {
-            Ok(root) => {
-                if !args.view {
-                    view::refuse("scan", path, &root, args.cross_mounts)?;
-                }
-                roots.push(root.into_fd());
-                scan.roots.push(name);
-            }
-            Err(error) => unopened.push((name, error)),
-        }
-    }
-    if roots.is_empty() {
-        let failed = unopened.iter();
-        let failed = failed.map(|(name, error)| cannot_be("read", Quoted(name), error));
-        let failed: Vec<String> = failed.collect();
-        return Err(CommandError::usage(failed.join("; ")));
-    }
-    let mut all = Tally::new(scan.kept);
-    for (name, error) in unopened {
-        scan.roots.push(name.clone());
-        scan.add_unread(&mut all, name, 0, &error);
-    }
-    let crossing = match args.cross_mounts {
-        true => Mounts::Enter,
-        false => Mounts::Stay,
-    };
-    let threads = args
-        .threads
-        .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from) + WAITING);
-    let found = scan.walk(&roots, crossing, threads);
-    all.merge(found.doing("walk the directories")?);
-    Ok(all)
-}
-
-fn listed(scan: &mut Scan<'_>, list: &Path) -> Result<Tally, CommandError> {
-    let input = open_input(list).map_err(|error| {
-        CommandError::usage(cannot_be("read", Quoted::of(list), &error))
-            .hint("--names-from takes a file of paths, each ended by a NUL, or -")
-    })?;
-    let name = match list.as_os_str().as_bytes() {
-        b"-" => &b"standard input"[..],
-        name => name,
-    };
-    scan.roots.push(Vec::new());
-    Ok(scan.read_list(input, name))
-}
-
 /// Returns how far a scan is. How much is still to come nobody knows before the end.
-fn progress_line(reached: &Reached, elapsed: Duration) -> String {
-    let names = reached.entries.load(Ordering::Relaxed);
+fn progress_line(scan: &Scan<'_>, elapsed: Duration) -> String {
+    let tally = scan.tally.lock();
     format!(
         "{} names in {} directories, {} a second, {} offending; {}",
-        grouped(names),
-        grouped(reached.directories.load(Ordering::Relaxed)),
-        grouped(per_second(names, elapsed)),
-        grouped(reached.offending.load(Ordering::Relaxed)),
-        Quoted(&reached.place())
+        grouped(tally.counts.entries),
+        grouped(tally.directories),
+        grouped(per_second(tally.counts.entries, elapsed)),
+        grouped(tally.counts.offending),
+        Quoted(&scan.place.lock())
     )
 }

@@ -124,6 +124,12 @@ pub struct DoubledNames {
     pub examples: Vec<Doubled>,
 }
 
+/// Returns the guesses that are likely enough to be shown: of a hundredth or more, at most five.
+pub fn likely(guesses: &[Guess]) -> impl Iterator<Item = &Guess> {
+    let likely = guesses.iter().filter(|guess| guess.confidence >= 0.01);
+    likely.take(5)
+}
+
 impl Guesser {
     /// No names yet.
     #[must_use]

@@ -48,9 +48,9 @@ pub use policy_file::{
     Comparison, Id, List, LogFormat, PolicyFile, PolicySection, PolicyText, TextFile,
 };
 pub use scan_report::{
-    CharsetGuess, CharsetTotal, Counts, Directory, DirectoryReport, Failure, Failures, Kept,
-    KindTotal, PART_FORMAT, PolicyReport, Sampled, ScanEntry, ScanLine, ScanPart, ScanTotal,
-    TOTAL_FORMAT, Tally,
+    CharsetGuess, CharsetTotal, Counts, Directory, DirectoryReport, Failure, Failures, KindTotal,
+    PART_FORMAT, PolicyReport, Sampled, ScanEntry, ScanLine, ScanPart, ScanTotal, TOTAL_FORMAT,
+    Tally,
 };
 pub use sink_kind::SinkKind;
 pub use time::{Time, whole_milliseconds};

@@ -329,7 +329,7 @@ pub struct NoStatus {
     pub hint: String,
 }
 
-/// The fields that every version of a status and of a scan's part has.
+/// The fields that every version of a status has.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct FormatHead {
     /// The version of the rest.

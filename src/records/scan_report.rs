@@ -169,6 +169,7 @@ pub struct PolicyReport {
 #[serde(deny_unknown_fields)]
 pub struct ScanPart {
     /// [`PART_FORMAT`].
+    #[serde(deserialize_with = "part_format")]
     pub format: u64,
     /// The version of utf8fs.
     pub version: String,
@@ -186,26 +187,20 @@ pub struct ScanPart {
     pub tally: Tally,
 }
 
-/// The limits of how much a [`Tally`] keeps.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Kept {
-    /// Worst directories, with guesses of their own.
-    pub worst: usize,
-    /// Worst directories, by their numbers alone.
-    pub on_map: usize,
-    /// Names for each kind of each finding.
-    pub samples: usize,
-    /// Directories that could not be read, and that were left out.
-    pub failures: usize,
+/// Reads the version of a part. It comes before fields that other versions may not have.
+fn part_format<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    match u64::deserialize(deserializer)? {
+        PART_FORMAT => Ok(PART_FORMAT),
+        other => Err(de::Error::custom(format_args!(
+            "the part is of format {other}, and this version reads {PART_FORMAT}: scan it again"
+        ))),
+    }
 }
 
 /// All that a scan gathered.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tally {
-    /// The limits.
-    #[serde(skip)]
-    pub kept: Kept,
     /// Directories that were read.
     pub directories: u64,
     /// Directories in which something was found.

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::scan_done::ScanDone;
+use super::next_commands::migrate_options;
 use crate::backing::Dir;
 use crate::cli::args::ScanArgs;
 use crate::cli::error::cannot_be;
@@ -19,6 +19,7 @@ use crate::policy::Policy;
 use crate::records::{join_path, percent};
 use crate::tree::charset_survey::{CharsetSurvey, ProposedEntry};
 use crate::tree::plan::PlanOptions;
+use crate::tree::scan::ScanDone;
 
 /// The head of a proposal.
 const HEAD: &str = "\
@@ -64,7 +65,7 @@ pub(super) fn propose(
     let word = |path: &PathBuf| ShellWord::of(path).to_string();
     let map = args.propose_map.as_ref().map(word).unwrap_or_default();
     let directory = args.directories.first().map(word).unwrap_or_default();
-    let options = done.migrate_options();
+    let options = migrate_options(&done.scan);
     print_note(&format!(
         "look at {map}, and go on with: utf8fs migrate --charset-map {map} {options}{directory}"
     ));

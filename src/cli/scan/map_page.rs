@@ -8,8 +8,6 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::json_lines::total;
-use super::scan_done::ScanDone;
 use super::summary_text::{described, labels};
 use crate::cli::error::reason;
 use crate::cli::output::path_or_dot;
@@ -18,6 +16,7 @@ use crate::codec::guess::{Guesser, Mixture, doubly_encoded};
 use crate::records::{
     Directory, Finding, GuessRecord, Name, Sampled, ScanEntry, json_line, percent,
 };
+use crate::tree::scan::ScanDone;
 
 const STYLE: &str = include_str!("page/page.css");
 const SCRIPT: &str = include_str!("page/page.js");
@@ -31,9 +30,6 @@ const MOST: usize = 3;
 
 /// Least likelihood of a reading.
 const LEAST: f64 = 0.005;
-
-/// The names of each of the worst directories, by path, and what they tell of a name among them.
-type WorstNames<'d> = BTreeMap<&'d Name<'static>, (&'d Guesser, Mixture)>;
 
 /// The page of a scan.
 pub(super) fn page(done: &ScanDone) -> String {
@@ -73,19 +69,19 @@ fn data(done: &ScanDone) -> Value {
     let all = evidence(&tally.guesser);
     let worst = tally.worst.iter().filter_map(|directory| {
         let guesser = directory.guesser.as_deref()?;
-        Some((&directory.path, (guesser, evidence(guesser))))
+        Some((&directory.path, evidence(guesser)))
     });
-    let worst: WorstNames<'_> = worst.collect();
+    let worst: BTreeMap<&Name<'_>, Mixture> = worst.collect();
     let mut names: Vec<&Sampled> = tally.samples.values().flatten().collect();
     names.sort_unstable();
     names.dedup();
     let names = names.into_iter().map(|sample| {
         let own = worst.get(&sample.directory);
-        let own = own.map(|(_, mixture)| ("by its directory", mixture));
+        let own = own.map(|mixture| ("by its directory", mixture));
         name_row(sample, own.unwrap_or(("by all names", &all)))
     });
     let directories = tally.on_map.iter();
-    let directories = directories.map(|directory| directory_row(done, directory, &worst));
+    let directories = directories.map(|directory| directory_row(done, directory));
     let kinds = tally.kinds.keys();
     let kinds = kinds.map(|(finding, kind)| described(*finding, *kind));
     let guesses = done.charsets.guesses.iter().take(GUESSES);
@@ -96,7 +92,7 @@ fn data(done: &ScanDone) -> Value {
     });
     let mut data = json!({
         "version": env!("CARGO_PKG_VERSION"),
-        "total": total(done),
+        "total": done.total(),
         "guesses": guesses.collect::<Vec<_>>(),
         "kinds": kinds.collect::<Vec<_>>(),
         "worst": directories.collect::<Vec<_>>(),
@@ -108,12 +104,13 @@ fn data(done: &ScanDone) -> Value {
 }
 
 /// Path, names, offending ones, those with remarks, by finding, the likely charsets, and labels on the map.
-fn directory_row(done: &ScanDone, directory: &Directory, worst: &WorstNames<'_>) -> Value {
+fn directory_row(done: &ScanDone, directory: &Directory) -> Value {
     let counts = &directory.counts;
     let label = match done.charsets.of_directory(directory) {
         [] => {
-            let own = worst.get(&directory.path);
-            let best = own.and_then(|(guesser, _)| guesser.charsets().into_iter().next());
+            let own = done.scan.tally.worst.get(directory);
+            let guesser = own.and_then(|own| own.guesser.as_deref());
+            let best = guesser.and_then(|guesser| guesser.charsets().into_iter().next());
             best.map(|best| format!("{}, {}", best.charset.label(), percent(best.confidence)))
         }
         charsets => Some(labels(charsets)),

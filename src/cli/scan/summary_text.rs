@@ -1,10 +1,11 @@
 //! The summary of a scan, for people.
 
-use super::scan_done::ScanDone;
-use crate::cli::guess_report::{doubled_line, guess_lines, worth_showing};
+use crate::cli::guess_report::{doubled_line, guess_lines};
 use crate::cli::output::{counted, grouped, is_verbose, number_row, path_or_dot, quoted};
+use crate::codec::guess::likely;
 use crate::codec::{Charset, Malformed};
 use crate::records::{CharsetTotal, Directory, Finding, KindLabel, Name, ScanEntry};
+use crate::tree::scan::ScanDone;
 
 /// Directories that are printed.
 const WORST: usize = 10;
@@ -133,11 +134,11 @@ fn guesses(done: &ScanDone) -> Vec<String> {
     if !charsets.totals.is_empty() {
         lines = totals(done);
     } else if done.scan.tally.counts.ill_formed > 0 {
-        lines.push(match worth_showing(&charsets.guesses).next() {
+        lines.push(match likely(&charsets.guesses).next() {
             Some(_) => "the ill-formed names together are likely written in".to_owned(),
             None => "no charset on offer reads the ill-formed names".to_owned(),
         });
-        lines.extend(worth_showing(&charsets.guesses).flat_map(guess_lines));
+        lines.extend(likely(&charsets.guesses).flat_map(guess_lines));
     }
     if done.scan.tally.counts.found.doubly_encoded > 0
         && let Some(doubled) = done.scan.tally.guesser.doubled()
@@ -187,9 +188,8 @@ pub(super) fn labels(charsets: &[Charset]) -> String {
 
 /// Returns the commands to run next.
 fn next(done: &ScanDone) -> Vec<String> {
-    let next = done.next();
-    let head = (!next.is_empty()).then(|| "next".to_owned());
-    let commands = next.iter().map(|command| format!("  {command}"));
+    let head = (!done.next.is_empty()).then(|| "next".to_owned());
+    let commands = done.next.iter().map(|command| format!("  {command}"));
     head.into_iter().chain(commands).collect()
 }
 

@@ -4,70 +4,61 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use super::ascii_names::key;
-use super::name_list::NameList;
+use super::name_collisions::{self, collisions};
 use super::scanner::{Scan, joined};
 use crate::codec::guess::Guesser;
-use crate::records::{Counts, Directory, Finding, Found, Sampled, ScanEntry, ScanLine, Tally};
+use crate::records::{Counts, Directory, Sampled, ScanEntry, ScanLine};
 use crate::tree::entry_list::EntryList;
 
+/// Number of directories between two whose paths are kept to show the progress.
+const NOW_AND_THEN: u64 = 64;
+
 impl Scan<'_> {
-    /// Judges the names of a directory and adds them to the tally. `path` returns its path from the root, and is
-    /// called only if needed.
-    pub(super) fn evaluate(
-        &self,
-        tally: &mut Tally,
-        entries: &EntryList,
-        root: usize,
-        path: impl Fn() -> Vec<u8>,
-    ) {
-        let listing = NameList::new(&self.rules, entries);
+    /// Judges the names of a directory and adds them to the tally. `path` returns its path, root and all, and is called only if
+    /// needed.
+    pub(super) fn evaluate(&self, entries: &EntryList, path: impl Fn() -> Vec<u8>) {
         let path_once = OnceCell::new();
         let path = || path_once.get_or_init(&path);
+        let mut special = Vec::new();
+        let keys = entries.iter().enumerate().map(|(index, entry)| {
+            self.rules.plain_key(entry.name).unwrap_or_else(|| {
+                special.push(index);
+                name_collisions::key(entry.name)
+            })
+        });
+        let keys: Vec<u64> = keys.collect();
+        let collisions = collisions(entries, &keys);
+        let special: BTreeSet<&usize> = special.iter().chain(collisions.keys()).collect();
         let mut counts = Counts {
             entries: u64::try_from(entries.len()).unwrap_or(u64::MAX),
             ..Counts::default()
         };
         let mut guesser: Option<Box<Guesser>> = None;
-        let mut found = Vec::new();
-        let collisions = listing.collisions();
-        let special = listing.special.iter().chain(collisions.keys());
-        for index in BTreeSet::from_iter(special) {
+        for index in special {
             let name = entries.name(*index);
-            found.clear();
-            self.rules
-                .judge(name, &mut found, &mut guesser, &mut counts);
+            let mut found = self.rules.judge(name, &mut guesser, &mut counts);
             let collision = collisions.get(index);
-            if let Some(collision) = collision {
-                let kinds = [
-                    (collision.in_case, Finding::CollidesInCase, "casefold"),
-                    (collision.in_form, Finding::CollidesInForm, "nfc"),
-                ];
-                let kinds = kinds.into_iter().filter(|(is_so, ..)| *is_so);
-                found.extend(kinds.map(|(_, finding, kind)| Found::whole(finding, kind)));
-            }
+            found.extend(collision.iter().flat_map(|collision| &collision.found));
             if found.is_empty() {
                 continue;
             }
-            let offends = found
-                .iter()
-                .any(|found| self.rules.offences().contains(&found.finding));
+            let mut findings = found.iter().map(|found| &found.finding);
+            let offends = findings.any(|finding| self.rules.offences.contains(finding));
             counts.add_troubled(&found, offends);
-            let hash = key(name) ^ key(path()).rotate_left(32);
             let entry = || ScanEntry {
-                path: joined(&self.path(root, path()), name).into(),
+                path: joined(path(), name).into(),
                 name: name.to_vec().into(),
                 offends,
                 found: found.clone(),
                 like: collision.map(|collision| entries.name(collision.with).to_vec().into()),
             };
+            let hash = key(name) ^ key(path()).rotate_left(32);
             let sample = || Sampled {
                 hash,
-                directory: self.path(root, path()).into(),
+                directory: path().clone().into(),
                 entry: entry(),
             };
-            for found in &found {
-                tally.add_kind(found, hash, sample);
-            }
+            self.tally.lock().add_kinds(&found, hash, sample);
             if self.sink.is_some() {
                 self.report(&ScanLine::Entry(entry()));
             }
@@ -76,12 +67,15 @@ impl Scan<'_> {
         let directory = Directory {
             path: match counts.troubled() {
                 0 => Vec::new().into(),
-                _ => self.path(root, path()).into(),
+                _ => path().clone().into(),
             },
             counts,
             guesser,
         };
-        self.reached.add(&directory, || self.path(root, path()));
+        let mut tally = self.tally.lock();
+        if tally.directories.is_multiple_of(NOW_AND_THEN) {
+            self.place.lock().clone_from(path());
+        }
         tally.add(directory);
     }
 }

@@ -1,16 +1,16 @@
 //! The names of a tree: which offend, where they are, the charsets that they are likely written in.
 //!
 //! A [`Scan`] judges directories, each by itself, into a [`Tally`]. Tallies of parts merge to that of the whole in
-//! any order and grouping, so that threads and machines can share the work. Memory does not grow with the number of
+//! any order and grouping, so that machines can share the work. Memory does not grow with the number of
 //! files: a directory is judged when it was read to its end, and what is kept of all is bounded.
 
 mod ascii_names;
 mod evaluate;
-mod name_list;
+mod merge;
+mod name_collisions;
 mod name_rules;
-mod parts;
 mod path_list;
-mod scan_progress;
+mod scan_done;
 mod scan_result;
 mod scan_walker;
 mod scanner;
@@ -19,10 +19,11 @@ mod shard;
 mod tests;
 mod tree_charsets;
 
+pub use merge::{MergeFault, merge};
 pub use name_rules::Rules;
-pub use scan_progress::Reached;
+pub use scan_done::ScanDone;
 pub use scanner::{Scan, Sink};
 pub use shard::Shard;
 pub use tree_charsets::TreeCharsets;
 
-pub use crate::records::{Counts, Directory, Failure, Failures, Kept, Sampled, Tally};
+pub use crate::records::{Counts, Directory, Failure, Failures, Sampled, Tally};

@@ -12,8 +12,10 @@ const LIKELY: f64 = 0.5;
 /// The rules that names are judged by.
 #[derive(Debug)]
 pub struct Rules {
-    policy: Policy,
-    offences: Vec<Finding>,
+    /// The policy that names have to conform to.
+    pub(super) policy: Policy,
+    /// The findings that are offences, not only worth a remark.
+    pub(super) offences: Vec<Finding>,
     bytes: AsciiBytes,
 }
 
@@ -38,18 +40,6 @@ impl Rules {
         }
     }
 
-    /// Returns the policy that names have to conform to.
-    #[must_use]
-    pub fn policy(&self) -> &Policy {
-        &self.policy
-    }
-
-    /// Returns the findings that are offences, not only worth a remark.
-    #[must_use]
-    pub fn offences(&self) -> &[Finding] {
-        &self.offences
-    }
-
     /// Returns the key of an ASCII name that conforms: nothing more is done for most names.
     pub(super) fn plain_key(&self, name: &[u8]) -> Option<u64> {
         // ASCII is the same in every encoding and form.
@@ -69,27 +59,20 @@ impl Rules {
         ascii_key(name).filter(|_| conforms())
     }
 
-    /// Adds to `found` what is found in the name by itself, each kind once, to `guesser` what there is to guess, and to `counts`
-    /// whether it is ill-formed or beyond ASCII.
+    /// Returns what is found in the name by itself, each kind once. Adds to `guesser` what there is to guess, and to `counts` whether
+    /// it is ill-formed or beyond ASCII.
     pub(super) fn judge(
         &self,
         name: &[u8],
-        found: &mut Vec<Found>,
         guesser: &mut Option<Box<Guesser>>,
         counts: &mut Counts,
-    ) {
-        let mut add = |new: Found| {
-            let is_there = |old: &Found| (old.finding, old.kind) == (new.finding, new.kind);
-            if !found.iter().any(is_there) {
-                found.push(new);
-            }
-        };
+    ) -> Vec<Found> {
+        let mut found: Vec<Found> = Vec::new();
         let mut offences = Vec::new();
         if !self.policy.conforms(name) {
             offences = self.policy.offences(name);
             offences.extend(self.policy.over_a_limit(name));
         }
-        let mut is_ill_formed = false;
         for offence in offences {
             let finding = match offence.rule {
                 Rule::IllFormed(..) => Finding::IllFormed,
@@ -101,36 +84,40 @@ impl Rules {
                 | Rule::NotUnique(_)
                 | Rule::NotAComponent => continue,
             };
-            is_ill_formed |= finding == Finding::IllFormed;
-            add(Found {
-                finding,
-                kind: KindLabel(offence.rule.kind().unwrap_or_default()),
-                offset: Some(offence.offset),
-                length: Some(offence.length),
-            });
+            let kind = KindLabel(offence.rule.kind().unwrap_or_default());
+            if !found
+                .iter()
+                .any(|old| (old.finding, old.kind) == (finding, kind))
+            {
+                found.push(Found {
+                    finding,
+                    kind,
+                    offset: Some(offence.offset),
+                    length: Some(offence.length),
+                });
+            }
         }
-        if name.is_ascii() {
-            return;
-        }
-        if is_ill_formed {
+        if found
+            .iter()
+            .any(|found| found.finding == Finding::IllFormed)
+        {
             counts.ill_formed += 1;
             guesser.get_or_insert_default().add(name);
-            return;
-        }
-        counts.beyond_ascii += 1;
-        if let Ok(text) = utf8::validate(name) {
+        } else if !name.is_ascii() {
+            counts.beyond_ascii += 1;
             let form = self.policy.form.unwrap_or(Form::Nfc);
-            if !form.holds(text) {
-                add(Found::whole(Finding::NotNormalized, form.into()));
+            if utf8::validate(name).is_ok_and(|text| !form.holds(text)) {
+                found.push(Found::whole(Finding::NotNormalized, form.into()));
             }
             if let Some(doubled) = doubly_encoded(name) {
                 guesser.get_or_insert_default().add(name);
                 if doubled.confidence >= LIKELY {
                     let taken_for = doubled.routes.first().map_or("", |route| route.label());
-                    add(Found::whole(Finding::DoublyEncoded, taken_for));
+                    found.push(Found::whole(Finding::DoublyEncoded, taken_for));
                 }
             }
         }
+        found
     }
 }
 

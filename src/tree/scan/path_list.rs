@@ -4,7 +4,7 @@ use std::io::BufRead;
 
 use super::scanner::Scan;
 use crate::policy::is_component;
-use crate::records::{Kind, Tally};
+use crate::records::{Kind, Name};
 use crate::tree::entry_list::EntryList;
 
 /// A directory that further names may come of.
@@ -16,15 +16,6 @@ struct Open {
     entries: EntryList,
 }
 
-/// A list of paths that is being read.
-#[derive(Debug)]
-struct PathList<'s, 'o> {
-    scan: &'s Scan<'o>,
-    tally: Tally,
-    /// Each lies below the one before it.
-    open: Vec<Open>,
-}
-
 impl Scan<'_> {
     /// Reads a list of paths, each ended by a NUL, as `find -print0` writes them, to its end or as far as it can be read. A
     /// fault is reported of `name`. Nothing is looked at but the list.
@@ -32,71 +23,58 @@ impl Scan<'_> {
     /// Each path is one entry, judged by its last component; those that have none (`.`, `..`, `/`) are left out. Names of
     /// a directory are compared with each other if its paths stand together, except for those below it, as in a walk or a
     /// sorted list. Memory grows with the names of the directories on the way to one.
-    #[must_use]
-    pub fn read_list(&self, list: impl BufRead, name: &[u8]) -> Tally {
-        let mut paths = PathList {
-            scan: self,
-            tally: Tally::new(self.kept),
-            open: Vec::new(),
-        };
-        for path in list.split(0).take_while(|_| !self.reached.is_over()) {
+    pub fn read_list(&self, list: impl BufRead, name: &[u8]) {
+        // Each lies below the one before it.
+        let mut open: Vec<Open> = Vec::new();
+        for path in list.split(0).take_while(|_| !self.is_over()) {
             match path {
-                Ok(path) => paths.add(&path),
+                Ok(path) => {
+                    if let Some((directory, name)) = split(&path) {
+                        self.add_name(&mut open, directory, name);
+                    }
+                }
                 Err(error) => {
-                    self.add_unread(&mut paths.tally, name.to_vec(), 0, &error);
+                    self.add_unread(Name::copy(name), 0, &error);
                     break;
                 }
             }
         }
-        while let Some(open) = paths.open.pop() {
-            paths.close(&open);
-        }
-        paths.tally
+        open.iter().rev().for_each(|open| self.close(open));
     }
-}
 
-impl PathList<'_, '_> {
-    fn add(&mut self, path: &[u8]) {
-        let end = path.iter().rposition(|byte| *byte != b'/');
-        let path = path.get(..end.map_or(0, |end| end + 1)).unwrap_or_default();
-        let slash = path.iter().rposition(|byte| *byte == b'/');
-        let (directory, name) = match slash {
-            Some(slash) => (path.get(..slash.max(1)), path.get(slash + 1..)),
-            None => (Some(&b""[..]), Some(path)),
-        };
-        let (Some(directory), Some(name)) = (directory, name) else {
-            return;
-        };
-        if !is_component(name) {
-            return;
+    /// Adds a name to its directory, which is opened. Directories are closed that it is not below.
+    fn add_name(&self, open: &mut Vec<Open>, directory: &[u8], name: &[u8]) {
+        while let Some(done) = open.pop_if(|open| !is_below(directory, &open.path)) {
+            self.close(&done);
         }
-        self.enter(directory);
-        if let Some(open) = self.open.last_mut().filter(|open| open.is_ours) {
+        if open.last().is_none_or(|open| open.path != directory) {
+            open.push(Open {
+                path: directory.to_vec(),
+                is_ours: self.shard.has_path(0, directory),
+                entries: EntryList::default(),
+            });
+        }
+        if let Some(open) = open.last_mut().filter(|open| open.is_ours) {
             open.entries.push(name, Kind::Unknown, 0);
         }
     }
 
-    /// Closes directories that `directory` is not below, and opens it where it is not open.
-    fn enter(&mut self, directory: &[u8]) {
-        while let Some(open) = self.open.pop_if(|open| !is_below(directory, &open.path)) {
-            self.close(&open);
-        }
-        if self.open.last().is_none_or(|open| open.path != directory) {
-            self.open.push(Open {
-                path: directory.to_vec(),
-                is_ours: self.scan.shard.has_path(0, directory),
-                entries: EntryList::default(),
-            });
-        }
-    }
-
-    fn close(&mut self, open: &Open) {
+    fn close(&self, open: &Open) {
         if open.is_ours {
-            let tally = &mut self.tally;
-            self.scan
-                .evaluate(tally, &open.entries, 0, || open.path.clone());
+            self.evaluate(&open.entries, || open.path.clone());
         }
     }
+}
+
+/// Returns the directory of a path and the last component; `None` if it has none.
+fn split(path: &[u8]) -> Option<(&[u8], &[u8])> {
+    let end = path.iter().rposition(|byte| *byte != b'/')?;
+    let path = path.get(..=end)?;
+    let (directory, name) = match path.iter().rposition(|byte| *byte == b'/') {
+        Some(slash) => (path.get(..slash.max(1))?, path.get(slash + 1..)?),
+        None => (&b""[..], path),
+    };
+    is_component(name).then_some((directory, name))
 }
 
 /// Is `directory` the one that is open, or does it lie below it?

@@ -6,8 +6,20 @@ use std::collections::BTreeSet;
 use strum::VariantArray;
 
 use crate::records::{
-    Counts, Directory, Failure, Failures, Finding, Found, Kept, KindLabel, Name, Sampled, Tally,
+    Counts, Directory, Failure, Failures, Finding, Found, KindLabel, Name, Sampled, Tally,
 };
+
+/// Worst directories that are kept with guesses of their own.
+const WORST: usize = 100;
+
+/// Worst directories that are kept by their numbers alone.
+const ON_MAP: usize = 20_000;
+
+/// Names that are kept for each kind of each finding.
+const SAMPLES: usize = 400;
+
+/// Directories that are kept of those that could not be read, and of those that were left out.
+const FAILURES: usize = 100;
 
 /// Adds to a number, which a report that somebody altered cannot make overflow.
 fn add(mine: &mut u64, theirs: u64) {
@@ -49,32 +61,22 @@ impl Counts {
 }
 
 impl Failures {
-    /// Adds a failure, if it is one of the first so many.
-    pub(super) fn add(&mut self, failure: Failure, most: usize) {
+    /// Adds a failure.
+    pub(super) fn add(&mut self, failure: Failure) {
         add(&mut self.count, 1);
-        keep(&mut self.first, [&failure], most);
+        keep(&mut self.first, [&failure], FAILURES);
     }
 
-    fn merge(&mut self, other: &Self, most: usize) {
+    fn merge(&mut self, other: &Self) {
         add(&mut self.count, other.count);
-        keep(&mut self.first, &other.first, most);
+        keep(&mut self.first, &other.first, FAILURES);
     }
 }
 
 impl Tally {
-    /// Returns a tally of nothing. Only tallies that keep as much of everything can be merged exactly.
-    #[must_use]
-    pub fn new(kept: Kept) -> Self {
-        Self {
-            kept,
-            ..Self::default()
-        }
-    }
-
     /// Adds the tally of other directories. A directory that is read for every part of a tree, and that several could not read,
     /// is counted once.
     pub fn merge(&mut self, other: Self) {
-        let kept = self.kept;
         add(&mut self.directories, other.directories);
         add(&mut self.troubled_directories, other.troubled_directories);
         self.counts.add(&other.counts);
@@ -82,21 +84,17 @@ impl Tally {
             add(self.kinds.entry(kind).or_default(), count);
         }
         self.guesser.merge(other.guesser);
-        keep(&mut self.worst, &other.worst, kept.worst);
-        keep(&mut self.on_map, &other.on_map, kept.on_map);
+        keep(&mut self.worst, &other.worst, WORST);
+        keep(&mut self.on_map, &other.on_map, ON_MAP);
         for (kind, samples) in &other.samples {
-            keep(
-                self.samples.entry(*kind).or_default(),
-                samples,
-                kept.samples,
-            );
+            keep(self.samples.entry(*kind).or_default(), samples, SAMPLES);
         }
-        self.unread.merge(&other.unread, kept.failures);
+        self.unread.merge(&other.unread);
         for (path, errno) in other.above {
             let mine = self.above.entry(path).or_insert(errno);
             *mine = errno.min(*mine);
         }
-        self.left_out.merge(&other.left_out, kept.failures);
+        self.left_out.merge(&other.left_out);
         add(&mut self.vanished, other.vanished);
     }
 
@@ -107,22 +105,24 @@ impl Tally {
         if directory.counts.troubled() > 0 {
             self.troubled_directories += 1;
             let guesser = directory.guesser.take();
-            keep(&mut self.on_map, [&directory], self.kept.on_map);
+            keep(&mut self.on_map, [&directory], ON_MAP);
             directory.guesser = guesser;
-            keep(&mut self.worst, [&directory], self.kept.worst);
+            keep(&mut self.worst, [&directory], WORST);
         }
         if let Some(guesser) = directory.guesser {
             self.guesser.merge(*guesser);
         }
     }
 
-    /// Counts a kind of a finding. Where a name with that hash would be kept as a sample, it is.
-    pub(super) fn add_kind(&mut self, found: &Found, hash: u64, sample: impl Fn() -> Sampled) {
-        let kind = (found.finding, found.kind);
-        *self.kinds.entry(kind).or_default() += 1;
-        let (samples, most) = (self.samples.entry(kind).or_default(), self.kept.samples);
-        if samples.len() < most || samples.last().is_some_and(|last| hash <= last.hash) {
-            keep(samples, [&sample()], most);
+    /// Counts the kinds of the findings of a name. Where a name with that hash would be kept as a sample, it is.
+    pub(super) fn add_kinds(&mut self, found: &[Found], hash: u64, sample: impl Fn() -> Sampled) {
+        for found in found {
+            let kind = (found.finding, found.kind);
+            *self.kinds.entry(kind).or_default() += 1;
+            let samples = self.samples.entry(kind).or_default();
+            if samples.len() < SAMPLES || samples.last().is_some_and(|last| hash <= last.hash) {
+                keep(samples, [&sample()], SAMPLES);
+            }
         }
     }
 
@@ -132,7 +132,7 @@ impl Tally {
         let mut all = self.unread.clone();
         for (path, &errno) in &self.above {
             let path = path.clone();
-            all.add(Failure { path, errno }, self.kept.failures);
+            all.add(Failure { path, errno });
         }
         all
     }
@@ -142,7 +142,7 @@ impl Tally {
         if is_above {
             self.above.insert(failure.path, failure.errno);
         } else {
-            self.unread.add(failure, self.kept.failures);
+            self.unread.add(failure);
         }
     }
 }

@@ -4,9 +4,9 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use super::scanner::Scan;
+use super::scanner::{Scan, joined};
 use crate::names::BackingName;
-use crate::records::{Failure, Tally};
+use crate::records::{Failure, Name};
 use crate::tree::tree_walk::{Listed, Mounts, Place, Visitor, walk};
 
 impl Scan<'_> {
@@ -14,30 +14,34 @@ impl Scan<'_> {
     ///
     /// # Errors
     /// A root can't be looked at.
-    pub fn walk(&self, roots: &[OwnedFd], crossing: Mounts, threads: usize) -> io::Result<Tally> {
-        let mut all = Tally::new(self.kept);
-        for tally in walk(roots, crossing, threads, self)? {
-            all.merge(tally);
-        }
-        Ok(all)
+    pub fn walk(&self, roots: &[OwnedFd], crossing: Mounts, threads: usize) -> io::Result<()> {
+        walk(roots, crossing, threads, self).map(drop)
+    }
+
+    /// Is the directory judged in this part?
+    fn has(&self, place: &Place) -> bool {
+        self.shard.of == 1 || self.shard.has(place.root, &place.names())
+    }
+
+    /// Returns the path of a directory, root and all.
+    fn path(&self, place: &Place) -> Vec<u8> {
+        let root = self.roots.get(place.root);
+        joined(root.map_or(b"", Name::as_bytes), &place.path())
     }
 }
 
 impl Visitor for Scan<'_> {
-    type State = Tally;
+    type State = ();
 
-    fn start(&self) -> Tally {
-        Tally::new(self.kept)
-    }
+    fn start(&self) {}
 
-    fn visit(&self, tally: &mut Tally, directory: &Listed<'_>) {
-        let place = directory.place;
-        if has(self, place) {
-            self.evaluate(tally, directory.entries, place.root, || place.path());
+    fn visit(&self, (): &mut (), directory: &Listed<'_>) {
+        if self.has(directory.place) {
+            self.evaluate(directory.entries, || self.path(directory.place));
         }
     }
 
-    fn descends(&self, _: &Tally, place: &Place, name: &BackingName) -> bool {
+    fn descends(&self, (): &(), place: &Place, name: &BackingName) -> bool {
         // Those further down are where the directory at the depth is.
         let is_shared_out = self.shard.of > 1 && place.depth + 1 == self.shard.depth;
         !is_shared_out || {
@@ -46,32 +50,27 @@ impl Visitor for Scan<'_> {
         }
     }
 
-    fn failed(&self, tally: &mut Tally, place: &Arc<Place>, error: io::Error) {
+    fn failed(&self, (): &mut (), place: &Arc<Place>, error: io::Error) {
         let is_gone = matches!(
             error.raw_os_error(),
             Some(libc::ENOENT | libc::ENOTDIR | libc::ELOOP)
         );
         if is_gone && place.depth > 0 {
-            tally.vanished += u64::from(has(self, place));
+            self.tally.lock().vanished += u64::from(self.has(place));
         } else {
-            let path = self.path(place.root, &place.path());
-            self.add_unread(tally, path, place.depth, &error);
+            self.add_unread(self.path(place).into(), place.depth, &error);
         }
     }
 
-    fn left_out(&self, tally: &mut Tally, place: &Arc<Place>) {
-        if has(self, place) {
-            let path = self.path(place.root, &place.path()).into();
+    fn left_out(&self, (): &mut (), place: &Arc<Place>) {
+        if self.has(place) {
+            let path = self.path(place).into();
             let failure = Failure { path, errno: 0 };
-            tally.left_out.add(failure, self.kept.failures);
+            self.tally.lock().left_out.add(failure);
         }
     }
 
     fn is_over(&self) -> bool {
-        self.reached.is_over()
+        self.is_over()
     }
-}
-
-fn has(scan: &Scan<'_>, place: &Place) -> bool {
-    scan.shard.of == 1 || scan.shard.has(place.root, &place.names())
 }

@@ -1,29 +1,32 @@
-//! A scan: its rules, and the sink of its findings.
+//! A scan: its rules, the sink of its findings, and all that it found.
 
 use std::fmt::Debug;
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use parking_lot::Mutex;
 
 use super::name_rules::Rules;
-use super::scan_progress::Reached;
 use super::shard::Shard;
 use crate::backing::reason;
-use crate::records::{Failure, Kept, Name, ScanLine, Tally};
+use crate::records::{Failure, Name, PART_FORMAT, PolicyReport, ScanLine, ScanPart, Tally};
 
 /// A scan.
 #[derive(Debug)]
 pub struct Scan<'s> {
-    /// The rules that names are judged by.
-    pub rules: Rules,
-    /// The limits of the tally.
-    pub kept: Kept,
+    pub(super) rules: Rules,
     /// The part that is looked at.
-    pub shard: Shard,
-    /// The sink of findings; `None` if only the tally is made.
-    pub sink: Option<&'s dyn Sink>,
-    /// The progress.
-    pub reached: &'s Reached,
+    pub(super) shard: Shard,
     /// The paths of the roots.
-    pub roots: Vec<Vec<u8>>,
+    pub(super) roots: Vec<Name<'static>>,
+    /// The sink of findings; `None` if only the tally is made.
+    pub(super) sink: Option<&'s dyn Sink>,
+    /// All that was found so far.
+    pub tally: Mutex<Tally>,
+    /// The path of a directory that was read lately.
+    pub place: Mutex<Vec<u8>>,
+    /// Does nobody listen any more?
+    is_over: AtomicBool,
 }
 
 /// A sink of findings, while the scan goes on, by several threads.
@@ -33,22 +36,28 @@ pub trait Sink: Debug + Sync {
     fn take(&self, line: &ScanLine) -> bool;
 }
 
-impl Scan<'_> {
-    /// Returns the path of a directory, root and all.
+impl<'s> Scan<'s> {
+    /// Returns a scan of these roots that has found nothing yet. The root of a list has no name.
     #[must_use]
-    pub fn path(&self, root: usize, path: &[u8]) -> Vec<u8> {
-        joined(self.roots.get(root).map_or(b"", Vec::as_slice), path)
-    }
-
-    pub(super) fn report(&self, line: &ScanLine) {
-        if self.sink.is_some_and(|sink| !sink.take(line)) {
-            self.reached.end();
+    pub fn new(
+        rules: Rules,
+        shard: Shard,
+        roots: Vec<Name<'static>>,
+        sink: Option<&'s dyn Sink>,
+    ) -> Self {
+        Self {
+            rules,
+            shard,
+            roots,
+            sink,
+            tally: Mutex::default(),
+            place: Mutex::default(),
+            is_over: AtomicBool::new(false),
         }
     }
 
     /// Adds an unreadable directory or list. `depth` is its depth below a root; 0 for what every part reads.
-    pub fn add_unread(&self, tally: &mut Tally, path: Vec<u8>, depth: usize, error: &io::Error) {
-        let path = Name::from(path);
+    pub fn add_unread(&self, path: Name<'static>, depth: usize, error: &io::Error) {
         self.report(&ScanLine::Unread {
             path: path.clone(),
             reason: reason(error),
@@ -57,7 +66,43 @@ impl Scan<'_> {
             path,
             errno: error.raw_os_error().unwrap_or(libc::EIO),
         };
-        tally.add_unread(failure, self.shard.is_above(depth));
+        let is_above = self.shard.is_above(depth);
+        self.tally.lock().add_unread(failure, is_above);
+    }
+
+    /// Returns what a scan that is over found, as a part of it or as a whole.
+    #[must_use]
+    pub fn part(self) -> ScanPart {
+        let policy = self.rules.policy;
+        ScanPart {
+            format: PART_FORMAT,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            shard: self.shard.number,
+            of: self.shard.of,
+            depth: self.shard.depth,
+            policy: PolicyReport {
+                encoding: policy.encoding,
+                normalization: policy.form.into(),
+                forbid: policy.forbid.iter().collect(),
+                max_bytes: policy.max_bytes,
+                max_chars: policy.max_chars,
+                max_utf16: policy.max_utf16,
+                offences: self.rules.offences,
+            },
+            roots: self.roots,
+            tally: self.tally.into_inner(),
+        }
+    }
+
+    pub(super) fn report(&self, line: &ScanLine) {
+        if self.sink.is_some_and(|sink| !sink.take(line)) {
+            self.is_over.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Is the scan to end before its end, with a report of what was read?
+    pub(super) fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Relaxed)
     }
 }
 

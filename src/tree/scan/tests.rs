@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use super::*;
 use crate::codec::Form;
 use crate::policy::{Alike, Policy, Profile};
-use crate::records::{Finding, KindLabel, ScanLine};
+use crate::records::{Finding, KindLabel, Name, ScanLine};
 
 /// Takes all that it is told, as lines of Rust's quoting.
 #[derive(Debug, Default)]
@@ -33,29 +33,13 @@ impl Sink for Told {
     }
 }
 
-const KEPT: Kept = Kept {
-    worst: 3,
-    on_map: 5,
-    samples: 2,
-    failures: 2,
-};
-
 /// What is told of a list, and the tally.
 fn told(rules: Rules, names: &[&[u8]]) -> (String, Tally) {
     let sink = Told::default();
-    let reached = Reached::default();
-    let scan = Scan {
-        rules,
-        kept: KEPT,
-        shard: Shard::WHOLE,
-        sink: Some(&sink),
-        reached: &reached,
-        roots: vec![Vec::new()],
-    };
+    let scan = Scan::new(rules, Shard::WHOLE, vec![Name::default()], Some(&sink));
     let list: &[u8] = &names.join(&0);
-    let tally = scan.read_list(list, b"list");
-    assert_eq!(reached.entries.into_inner(), tally.counts.entries);
-    assert_eq!(reached.offending.into_inner(), tally.counts.offending);
+    scan.read_list(list, b"list");
+    let tally = scan.part().tally;
     let told = sink.0.lock().unwrap().clone();
     (told, tally)
 }
@@ -220,17 +204,11 @@ fn a_list_that_breaks_off_is_judged_up_to_there() {
             }
         }
     }
-    let (sink, reached) = (Told::default(), Reached::default());
-    let scan = Scan {
-        rules: strict(),
-        kept: KEPT,
-        shard: Shard::WHOLE,
-        sink: Some(&sink),
-        reached: &reached,
-        roots: vec![Vec::new()],
-    };
+    let sink = Told::default();
+    let scan = Scan::new(strict(), Shard::WHOLE, vec![Name::default()], Some(&sink));
     let list = io::BufReader::new(Broken(b"a\0b\xFF\0c"));
-    let tally = scan.read_list(list, b"list");
+    scan.read_list(list, b"list");
+    let tally = scan.part().tally;
     assert_eq!(tally.counts.entries, 2);
     let unread = tally.unread.first.first().unwrap();
     assert_eq!(
@@ -245,9 +223,9 @@ fn a_list_that_breaks_off_is_judged_up_to_there() {
 #[test]
 fn what_is_kept_is_bounded_and_the_worst() {
     let mut names: Vec<Vec<u8>> = Vec::new();
-    for directory in 0..20 {
-        for name in 0..=directory {
-            names.push(format!("d{directory:02}/{name:02}_\u{1}").into_bytes());
+    for directory in 0..20_100 {
+        for name in 0..=directory % 3 {
+            names.push(format!("d{directory:05}/{name}_\u{1}").into_bytes());
         }
     }
     let names: Vec<&[u8]> = names.iter().map(Vec::as_slice).collect();
@@ -258,10 +236,15 @@ fn what_is_kept_is_bounded_and_the_worst() {
             .map(|path| String::from_utf8(path.into_bytes()).unwrap())
             .collect::<Vec<_>>()
     };
-    assert_eq!(paths(&tally.worst), ["d19", "d18", "d17"]);
-    assert_eq!(paths(&tally.on_map), ["d19", "d18", "d17", "d16", "d15"]);
-    assert_eq!(tally.troubled_directories, 20);
-    assert_eq!(tally.counts.found.forbidden, 210);
+    let worst_first = [2, 1, 0].into_iter();
+    let worst_first = worst_first.flat_map(|rest| (rest..20_100).step_by(3));
+    let mut worst_first = worst_first.map(|directory| format!("d{directory:05}"));
+    let wanted: Vec<String> = worst_first.by_ref().take(20_000).collect();
+    assert_eq!(paths(&tally.worst), wanted[..100]);
+    assert_eq!(paths(&tally.on_map), wanted);
+    assert_eq!(worst_first.count(), 100);
+    assert_eq!(tally.troubled_directories, 20_100);
+    assert_eq!(tally.counts.found.forbidden, 40_200);
     let samples = &tally.samples[&(Finding::Forbidden, KindLabel("control"))];
-    assert_eq!(samples.len(), KEPT.samples);
+    assert_eq!(samples.len(), 400);
 }

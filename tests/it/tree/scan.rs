@@ -2,25 +2,12 @@
 
 use proptest::prelude::*;
 use utf8fs::policy::{Alike, Profile};
-use utf8fs::tree::scan::{Kept, Reached, Rules, Scan, Shard, Tally};
-
-const KEPT: Kept = Kept {
-    worst: 3,
-    on_map: 4,
-    samples: 2,
-    failures: 2,
-};
+use utf8fs::records::Name;
+use utf8fs::tree::scan::{Rules, Scan, Shard, Tally};
 
 fn tally(directories: &[(usize, Vec<Vec<u8>>)]) -> Tally {
-    let reached = Reached::default();
-    let scan = Scan {
-        rules: Rules::new(Profile::Safe.policy(), Some(Alike::Nfc), false),
-        kept: KEPT,
-        shard: Shard::WHOLE,
-        sink: None,
-        reached: &reached,
-        roots: vec![Vec::new()],
-    };
+    let rules = Rules::new(Profile::Safe.policy(), Some(Alike::Nfc), false);
+    let scan = Scan::new(rules, Shard::WHOLE, vec![Name::default()], None);
     let mut list = Vec::new();
     for (directory, names) in directories {
         for name in names {
@@ -29,7 +16,8 @@ fn tally(directories: &[(usize, Vec<Vec<u8>>)]) -> Tally {
             list.push(0);
         }
     }
-    scan.read_list(list.as_slice(), b"list")
+    scan.read_list(list.as_slice(), b"list");
+    scan.part().tally
 }
 
 fn name() -> impl Strategy<Value = Vec<u8>> {
@@ -59,9 +47,9 @@ proptest! {
         order in Just([0_usize, 1, 2]).prop_shuffle(),
     ) {
         let numbered: Vec<_> = directories.into_iter().enumerate().collect();
-        let mut whole = Tally::new(KEPT);
+        let mut whole = Tally::default();
         whole.merge(tally(&numbered));
-        let mut merged = Tally::new(KEPT);
+        let mut merged = Tally::default();
         for part in order {
             let own: Vec<_> = numbered
                 .iter()
