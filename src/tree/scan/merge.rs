@@ -30,6 +30,9 @@ pub struct MergeFault {
 ///
 /// # Errors
 /// A file cannot be read, or is no such report; the parts are not of one scan, or not all of them.
+///
+/// # Panics
+/// There is no report at all.
 pub fn merge(reports: &[PathBuf], sink: Option<&dyn Sink>) -> Result<ScanPart, MergeFault> {
     let mut known: BTreeMap<u64, &PathBuf> = BTreeMap::new();
     let mut whole: Option<ScanPart> = None;
@@ -60,7 +63,7 @@ pub fn merge(reports: &[PathBuf], sink: Option<&dyn Sink>) -> Result<ScanPart, M
             }
         }
     }
-    let whole = whole.expect("invariant: --merge takes one report or more");
+    let whole = whole.expect("invariant: there is one report or more");
     let missing = (1..=whole.of).filter(|number| !known.contains_key(number));
     let missing: Vec<String> = missing.take(20).map(|number| number.to_string()).collect();
     if !missing.is_empty() {
