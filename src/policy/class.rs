@@ -25,7 +25,7 @@ pub enum Class {
     Noncharacter,
     /// Characters without agreed meaning, such as U+E000..U+F8FF
     PrivateUse,
-    /// What Windows refuses: < > : " \ | ? *, device names such as NUL, trailing dot or space
+    /// What Windows refuses: < > : | ? *, double quotes, backslashes, device names such as NUL, trailing dot or space
     Windows,
     /// A - in front, which programs take for an option
     LeadingDash,

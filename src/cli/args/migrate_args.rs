@@ -162,7 +162,7 @@ pub struct MigrateArgs {
 pub enum PlanFormat {
     /// A line of JSON for each entry, for programs
     Json,
-    /// A line such as "caf\xE9" -> "café" for each change, for people; names that stay are comments
+    /// The old and the new name in quotes, a line for each change, for people; names that stay are comments
     Readable,
 }
 

@@ -136,3 +136,27 @@ fn quotes_in_the_file_for_fish_are_balanced() {
     }
     assert_eq!(quote, None);
 }
+
+/// The scripts for fish and zsh put the help of values in double quotes as it is.
+#[test]
+fn the_help_of_values_has_no_signs_that_a_shell_takes_for_its_own() {
+    let mut whole = Cli::command();
+    whole.build();
+    let below = |command: &clap::Command| command.get_subcommands().cloned().collect::<Vec<_>>();
+    let commands = below(&whole);
+    let commands: Vec<_> = commands
+        .iter()
+        .flat_map(below)
+        .chain(commands.clone())
+        .collect();
+    let values = commands.iter().flat_map(clap::Command::get_arguments);
+    let values: Vec<_> = values.flat_map(clap::Arg::get_possible_values).collect();
+    assert!(values.len() > 50, "{} values", values.len());
+    for value in values {
+        let help = value
+            .get_help()
+            .map(ToString::to_string)
+            .unwrap_or_default();
+        assert!(!help.contains(['"', '\\', '$', '`']), "{help}");
+    }
+}
