@@ -33,7 +33,7 @@ pub use audit_args::{AuditLogArgs, TimeUnit};
 pub use guard_args::GuardArgs;
 pub use journal_args::{JournalArgs, UndoArgs};
 pub use migrate_args::{MigrateArgs, PlanFormat};
-pub use policy_args::{PolicyAction, PolicyFileArgs, PolicyShowArgs};
+pub use policy_args::{PolicyAction, PolicyShowArgs};
 pub use scan_args::ScanArgs;
 pub use status_args::StatusArgs;
 pub use umount_args::UmountArgs;
@@ -218,10 +218,33 @@ pub struct ConformingArgs {
     pub max_chars: Option<usize>,
 }
 
-/// Options of the audit log.
+/// The options that a mount and a guard share: the policy file, exemptions and the audit log.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Audit log")]
-pub struct AuditArgs {
+pub struct SharedArgs {
+    /// Policy file: the options on names and the audit log, and rules for places, users and groups
+    ///
+    /// Options override it. SIGHUP reloads it; a file with errors changes nothing. docs/policy.md has its keys.
+    #[arg(long, value_name = "FILE", help_heading = "Names")]
+    pub policy: Option<PathBuf>,
+
+    /// Refuse, with EEXIST, a new name that differs from a sibling only in this; a guard reports it
+    ///
+    /// For volumes shared with Windows and macOS. Such names that exist are shown and can be opened.
+    #[arg(long, value_name = "HOW", value_parser = word::<Alike>(), help_heading = "Names")]
+    pub unique: Option<Alike>,
+
+    /// Users, by number, whose names need not conform: a mount only reports them, a guard does not check them
+    #[arg(long, value_name = "UID,...", value_parser = uid, value_delimiter = ',', action = ArgAction::Append, help_heading = "Names")]
+    pub exempt_uid: Option<Vec<Id>>,
+
+    /// Names that need not conform, as those of exempt users: a glob; may be repeated
+    ///
+    /// A pattern with a / matches the visible path from the root of the mount or guard, as in /backups/**. One without
+    /// matches the name in every directory. ? is one byte, * any number of them but /, ** any number of components.
+    #[arg(long, value_name = "PATTERN", action = ArgAction::Append, help_heading = "Names")]
+    pub exempt: Option<Vec<String>>,
+
     /// File that gets a record for each name that does not conform; or - (standard error), syslog, journald
     ///
     /// SIGHUP reopens the file. In journald each fact is a field (docs/audit.md); journald:SOCKET is a journal at another
@@ -351,30 +374,9 @@ pub struct MountArgs {
     #[command(flatten)]
     pub policy: PolicyArgs,
 
-    /// What is said in a file.
+    /// The policy file, exemptions and the audit log.
     #[command(flatten)]
-    pub policy_file: PolicyFileArgs,
-
-    /// Refuse, with EEXIST, a new name that differs from a sibling only in this
-    ///
-    /// For volumes shared with Windows and macOS. Such names that exist are shown and can be opened.
-    #[arg(long, value_name = "HOW", value_parser = word::<Alike>(), help_heading = "Names")]
-    pub unique: Option<Alike>,
-
-    /// Users, by number, whose new names are created unchanged, as with --on-violation report
-    #[arg(long, value_name = "UID,...", value_parser = uid, value_delimiter = ',', action = ArgAction::Append, help_heading = "Names")]
-    pub exempt_uid: Option<Vec<Id>>,
-
-    /// New names that are created unchanged, as with --on-violation report: a glob; may be repeated
-    ///
-    /// A pattern with a / matches the visible path from the root of the mount, as in /backups/**. One without matches the name
-    /// in every directory. ? is one byte, * any number of them but /, ** any number of components.
-    #[arg(long, value_name = "PATTERN", action = ArgAction::Append, help_heading = "Names")]
-    pub exempt: Option<Vec<String>>,
-
-    /// Where offences are logged.
-    #[command(flatten)]
-    pub audit: AuditArgs,
+    pub shared: SharedArgs,
 }
 
 /// `utf8fs explain`.

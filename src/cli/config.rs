@@ -1,7 +1,7 @@
 //! The meaning of the arguments of `utf8fs mount`, and of those on names of other commands.
 
 use super::CommandError;
-use super::args::{AuditArgs, ConformingArgs, MountArgs, PolicyArgs};
+use super::args::{ConformingArgs, MountArgs, PolicyArgs, SharedArgs};
 use super::mount_options::MountOptions;
 use crate::daemon::mount_config::{MountConfig, check};
 use crate::fuse::Passthrough;
@@ -16,9 +16,11 @@ const THREADS: usize = 32;
 /// Options that are wrong or contradict each other, and directories that are unfit, in this order.
 pub(super) fn mount(args: MountArgs) -> Result<MountConfig, CommandError> {
     let options = MountOptions::read(&args)?;
-    let background = args.background && !args.foreground;
-    let policy = args.policy_file.policy.as_deref();
-    let keys = mount_keys(&args);
+    let (policy, background) = (args.shared.policy.as_deref(), args.background);
+    let keys = PolicyFile {
+        encoding: args.encoding,
+        ..with_shared(policy_keys(&args.policy), &args.shared)
+    };
     let checked = check(&args.backing, &args.mountpoint, policy, keys, background)?;
     let fsname = args.fsname.unwrap_or_else(|| checked.backing.clone());
     Ok(MountConfig {
@@ -38,24 +40,16 @@ pub(super) fn mount(args: MountArgs) -> Result<MountConfig, CommandError> {
     })
 }
 
-/// Returns the options of a mount as keys of a policy.
-fn mount_keys(args: &MountArgs) -> PolicyFile {
+/// Adds the options that a mount and a guard share to keys of a policy.
+pub(super) fn with_shared(keys: PolicyFile, shared: &SharedArgs) -> PolicyFile {
     PolicyFile {
-        encoding: args.encoding,
-        unique: args.unique.map(|alike| Comparison(Some(alike))),
-        exempt: args.exempt.clone().map(List),
-        exempt_uid: args.exempt_uid.clone().map(List),
-        ..with_audit(policy_keys(&args.policy), &args.audit)
-    }
-}
-
-/// Adds the options of the audit log to keys of a policy.
-pub(super) fn with_audit(keys: PolicyFile, audit: &AuditArgs) -> PolicyFile {
-    PolicyFile {
-        audit_log: audit.audit_log.clone(),
-        audit_format: audit.audit_format,
-        audit_burst: audit.audit_burst,
-        audit_per_minute: audit.audit_per_minute,
+        unique: shared.unique.map(|alike| Comparison(Some(alike))),
+        exempt: shared.exempt.clone().map(List),
+        exempt_uid: shared.exempt_uid.clone().map(List),
+        audit_log: shared.audit_log.clone(),
+        audit_format: shared.audit_format,
+        audit_burst: shared.audit_burst,
+        audit_per_minute: shared.audit_per_minute,
         ..keys
     }
 }

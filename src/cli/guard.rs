@@ -6,7 +6,7 @@ use super::args::GuardArgs;
 use super::{CommandError, charset_map, config};
 use crate::daemon::program_log;
 use crate::guard::{self, GuardOptions};
-use crate::records::{Comparison, List, PolicyFile};
+use crate::records::{List, PolicyFile};
 
 /// Guards a directory until a signal ends it.
 ///
@@ -22,16 +22,13 @@ fn options(args: GuardArgs) -> Result<GuardOptions, CommandError> {
     let keys = PolicyFile {
         from: args.from.map(List),
         mode: args.on_violation.map(Into::into),
-        unique: args.unique.map(|alike| Comparison(Some(alike))),
-        exempt: args.exempt.map(List),
-        exempt_uid: args.exempt_uid.map(List),
-        ..config::with_audit(names, &args.audit)
+        ..config::with_shared(names, &args.shared)
     };
     let charset_map = args.charset_map.as_deref().map(charset_map::read);
     let charset_map = Arc::new(charset_map.transpose()?.unwrap_or_default());
     Ok(GuardOptions {
         directory: args.directory,
-        policy: args.policy_file.policy,
+        policy: args.shared.policy,
         keys,
         charset_map,
         grace: args.grace,

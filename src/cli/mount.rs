@@ -17,7 +17,7 @@ use crate::records::SinkKind;
 /// What stands in the way of the mount, or ended it.
 pub(super) fn run(args: MountArgs, invocation: &Invocation) -> Result<ExitCode, CommandError> {
     program_log::queue(args.background);
-    if let Some(SinkKind::File(log)) = &args.audit.audit_log
+    if let Some(SinkKind::File(log)) = &args.shared.audit_log
         && invocation.by_mount
         && log.is_relative()
     {

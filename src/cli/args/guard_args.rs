@@ -6,13 +6,11 @@ use std::time::Duration;
 use clap::{ArgAction, Args, ValueHint};
 
 use super::values::word;
-use super::{AuditArgs, ConformingArgs, PolicyFileArgs, seconds, uid};
+use super::{ConformingArgs, SharedArgs, seconds};
 use crate::codec::Charset;
 use crate::guard::Action;
 use crate::names::charset;
 use crate::os::Sandbox;
-use crate::policy::Alike;
-use crate::records::Id;
 
 /// `utf8fs guard`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
@@ -44,10 +42,6 @@ pub struct GuardArgs {
     #[arg(long, value_name = "HOW", value_parser = word::<Sandbox>())]
     pub sandbox: Option<Sandbox>,
 
-    /// Where the policy is.
-    #[command(flatten)]
-    pub policy_file: PolicyFileArgs,
-
     /// What conforms.
     #[command(flatten)]
     pub conforming: ConformingArgs,
@@ -64,21 +58,7 @@ pub struct GuardArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Names")]
     pub charset_map: Option<PathBuf>,
 
-    /// Report a new name that differs from a sibling only in this
-    #[arg(long, value_name = "HOW", value_parser = word::<Alike>(), help_heading = "Names")]
-    pub unique: Option<Alike>,
-
-    /// Users, by number, whose names are not checked
-    #[arg(long, value_name = "UID,...", value_parser = uid, value_delimiter = ',', action = ArgAction::Append, help_heading = "Names")]
-    pub exempt_uid: Option<Vec<Id>>,
-
-    /// Names that are not checked: a glob; may be repeated
-    ///
-    /// A pattern with a / matches the path from DIR, as in /backups/**. One without matches the name in every directory.
-    #[arg(long, value_name = "PATTERN", action = ArgAction::Append, help_heading = "Names")]
-    pub exempt: Option<Vec<String>>,
-
-    /// Where offences are logged.
+    /// The policy file, exemptions and the audit log.
     #[command(flatten)]
-    pub audit: AuditArgs,
+    pub shared: SharedArgs,
 }

@@ -1,20 +1,9 @@
-//! `--policy`, and `utf8fs policy`: what was typed.
+//! `utf8fs policy`: what was typed.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-
-/// Where the policy is.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
-#[command(next_help_heading = "Names")]
-pub struct PolicyFileArgs {
-    /// Policy file: the options on names and the audit log, and rules for places, users and groups
-    ///
-    /// Options override it. SIGHUP reloads it; a file with errors changes nothing. docs/policy.md has its keys.
-    #[arg(long, value_name = "FILE")]
-    pub policy: Option<PathBuf>,
-}
 
 /// `utf8fs policy`.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]

@@ -254,10 +254,7 @@ fn less_and_more_can_be_said() {
 
 #[test]
 fn of_foreground_and_background_the_later_holds() {
-    let typed = |options: &[&str]| {
-        let args = typed(&[&["b", "m"], options].concat());
-        args.background && !args.foreground
-    };
+    let typed = |options: &[&str]| typed(&[&["b", "m"], options].concat()).background;
     assert!(typed(&["-f", "--background"]));
     assert!(!typed(&["--background", "-f"]));
 }

@@ -138,11 +138,11 @@ fn exemptions_add_up() {
         "0,1000",
     ])
     .unwrap();
-    let mut patterns = args.exempt.unwrap();
+    let mut patterns = args.shared.exempt.unwrap();
     patterns.sort();
     assert_eq!(patterns, ["*.bak", "*.tmp", "/a/**", "/d/*", "{b,c}"]);
     let uids = [0, 1000, 0, 1000].map(Id::Number);
-    assert_eq!(args.exempt_uid.unwrap(), uids);
+    assert_eq!(args.shared.exempt_uid.unwrap(), uids);
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn paths_are_bytes() {
     let line = b"audit-log=/tmp/\xE9,fsname=\xFF".to_vec();
     let args = typed_octets(vec!["-o".into(), OsString::from_vec(line)]).unwrap();
     let log = SinkKind::File(OsStr::from_bytes(b"/tmp/\xE9").into());
-    assert_eq!(args.audit.audit_log, Some(log));
+    assert_eq!(args.shared.audit_log, Some(log));
     assert_eq!(args.fsname.unwrap().into_os_string().as_bytes(), b"\xFF");
     let line = OsString::from_vec(b"from=\xE9".to_vec());
     let error = typed_octets(vec!["-o".into(), line]).unwrap_err();
