@@ -1,8 +1,7 @@
 //! The meaning of the arguments of `utf8fs mount`, and of those on names of other commands.
 
-use super::CommandError;
 use super::args::{ConformingArgs, MountArgs, PolicyArgs, SharedArgs};
-use super::mount_options::MountOptions;
+use super::{CommandError, mount_options};
 use crate::daemon::mount_config::{MountConfig, check};
 use crate::fuse::Passthrough;
 use crate::records::{Comparison, List, PolicyFile};
@@ -15,7 +14,7 @@ const THREADS: usize = 32;
 /// # Errors
 /// Options that are wrong or contradict each other, and directories that are unfit, in this order.
 pub(super) fn mount(args: MountArgs) -> Result<MountConfig, CommandError> {
-    let options = MountOptions::read(&args)?;
+    let words = mount_options::words(&args)?;
     let (policy, background) = (args.shared.policy.as_deref(), args.background);
     let keys = PolicyFile {
         encoding: args.encoding,
@@ -27,9 +26,7 @@ pub(super) fn mount(args: MountArgs) -> Result<MountConfig, CommandError> {
         fsname: fsname.into_os_string(),
         checked,
         cache: args.cache,
-        flags: options.flags,
-        words: options.words,
-        allow_other: options.allow_other,
+        words,
         passthrough: args.passthrough.unwrap_or(Passthrough::Auto),
         locks: args.locks.unwrap_or_default(),
         cross_mounts: args.cross_mounts,

@@ -10,15 +10,10 @@ use super::CommandError;
 use super::args::{CommonArgs, MountArgs};
 use crate::codec::Charset;
 use crate::daemon::command_error::nearest;
+use crate::daemon::mount_config::ALLOW;
 use crate::fuse::mounting::MountFlags;
 use crate::names::Quoted;
 use crate::policy::Class;
-
-/// Words without a value that do something, beside those of [`MountFlags`].
-const ALLOW: [&str; 2] = ["allow_other", "noallow_other"];
-
-/// Words of which the last holds, beside pairs such as `ro` and `rw`.
-const ACCESS_TIMES: &[&str] = &["noatime", "relatime", "strictatime"];
 
 /// Words that are for mount(8), systemd or libfuse, or say what is so anyway. They may have a value.
 const IGNORED: &str = "defaults auto noauto user nouser users nousers owner noowner group nogroup nofail _netdev \
@@ -113,56 +108,29 @@ fn options() -> Vec<Arg> {
     options.cloned().collect()
 }
 
-/// The options of `-o` for the mount itself.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct MountOptions {
-    /// Flags of the mount.
-    pub(super) flags: MountFlags,
-    /// The words that do something.
-    pub(super) words: Vec<&'static str>,
-    /// May others use the mount? `None` if nothing is said.
-    pub(super) allow_other: Option<bool>,
-}
-
-impl MountOptions {
-    /// Reads the words that [`expand`] left.
-    ///
-    /// # Errors
-    /// An unknown word, or `remount`.
-    pub(super) fn read(args: &MountArgs) -> Result<Self, CommandError> {
-        let mut options = Self::default();
-        options.flags.set("nosuid");
-        options.flags.set("nodev");
-        let is_sloppy = args.options.iter().any(|word| word == "sloppy");
-        for word in args.options.iter().map(|word| word.as_bytes()) {
-            if let Some(flag) = flags().find(|flag| flag.as_bytes() == word) {
-                options.set(flag);
-            } else if word == b"remount" {
-                return Err(CommandError::usage(
-                    "-o remount is not possible: the options of a mount are those that it was made with",
-                )
-                .hint("unmount it and mount it again; only ro, rw, nosuid, nodev, noexec can be changed, by the kernel alone, which drops what is left out: mount -i -o remount,bind,ro,nosuid,nodev MOUNTPOINT"));
-            } else if !is_ignored(word) {
-                if !is_sloppy {
-                    return Err(unknown(word));
-                }
-                log::warn!("unknown option in -o left out: {}", Quoted(word));
+/// Returns the words that [`expand`] left and that do something.
+///
+/// # Errors
+/// An unknown word, or `remount`.
+pub(super) fn words(args: &MountArgs) -> Result<Vec<&'static str>, CommandError> {
+    let is_sloppy = args.options.iter().any(|word| word == "sloppy");
+    let mut words = Vec::new();
+    for word in args.options.iter().map(|word| word.as_bytes()) {
+        if let Some(known) = all_words().find(|known| known.as_bytes() == word) {
+            words.push(known);
+        } else if word == b"remount" {
+            return Err(CommandError::usage(
+                "-o remount is not possible: the options of a mount are those that it was made with",
+            )
+            .hint("unmount it and mount it again; only ro, rw, nosuid, nodev, noexec can be changed, by the kernel alone, which drops what is left out: mount -i -o remount,bind,ro,nosuid,nodev MOUNTPOINT"));
+        } else if !is_ignored(word) {
+            if !is_sloppy {
+                return Err(unknown(word));
             }
+            log::warn!("unknown option in -o left out: {}", Quoted(word));
         }
-        Ok(options)
     }
-
-    fn set(&mut self, flag: &'static str) {
-        self.words.push(flag);
-        if ALLOW.contains(&flag) {
-            self.allow_other = Some(flag == "allow_other");
-        } else if ACCESS_TIMES.contains(&flag) {
-            for other in ["atime", "norelatime", "nostrictatime"] {
-                self.flags.set(other);
-            }
-        }
-        self.flags.set(flag);
-    }
+    Ok(words)
 }
 
 fn is_ignored(word: &[u8]) -> bool {
@@ -176,7 +144,7 @@ fn is_ignored(word: &[u8]) -> bool {
 }
 
 /// Returns the words without a value that do something.
-fn flags() -> impl Iterator<Item = &'static str> {
+fn all_words() -> impl Iterator<Item = &'static str> {
     MountFlags::all_words().chain(ALLOW)
 }
 
@@ -218,7 +186,7 @@ fn unknown(word: &[u8]) -> CommandError {
         instead.to_owned()
     } else {
         let options = options();
-        let mut words: Vec<&str> = flags().chain(IGNORED.split(' ')).collect();
+        let mut words: Vec<&str> = all_words().chain(IGNORED.split(' ')).collect();
         words.extend(options.iter().filter_map(Arg::get_long));
         match nearest(&key, words.into_iter()) {
             Some(near) => format!("did you mean {near}?"),

@@ -20,6 +20,9 @@ use crate::names::rules::Mode;
 use crate::os::{Privilege, Sandbox};
 use crate::records::{AuditConfig, CacheMode, MountOptions, Name, PolicyFile, PolicyStatus, Time};
 
+/// The words of `-o` that open the mount to other users, and close it.
+pub const ALLOW: [&str; 2] = ["allow_other", "noallow_other"];
+
 /// A mount. The directories were fit when it was made.
 #[derive(Debug, Clone)]
 pub struct MountConfig {
@@ -27,12 +30,8 @@ pub struct MountConfig {
     pub checked: Checked,
     /// The cache mode; `None` to choose by the backing filesystem.
     pub cache: Option<CacheMode>,
-    /// Flags of the mount.
-    pub flags: MountFlags,
-    /// The words of `-o` without a value.
+    /// The words of `-o` about the mount itself: those of its flags, `allow_other` and `noallow_other`. Later ones hold.
     pub words: Vec<&'static str>,
-    /// May users other than the one who mounts use it? `None`: if root mounts it.
-    pub allow_other: Option<bool>,
     /// The source that `/proc/mounts` shows.
     pub fsname: OsString,
     /// May the kernel read and write files by itself?
@@ -67,10 +66,19 @@ pub struct Checked {
 }
 
 impl MountConfig {
-    /// May users use the mount other than the one who mounts?
+    /// May users use the mount other than the one who mounts? By default they may if root mounts.
     pub(super) fn allows_others(&self) -> bool {
-        self.allow_other
-            .unwrap_or_else(|| Privilege::of_thread() == Privilege::Root)
+        let mut words = self.words.iter();
+        let last = words.rfind(|word| ALLOW.contains(word));
+        last.map_or_else(
+            || Privilege::of_thread() == Privilege::Root,
+            |last| *last == ALLOW[0],
+        )
+    }
+
+    /// Returns the flags of the mount.
+    pub(super) fn flags(&self) -> MountFlags {
+        MountFlags::of(&self.words)
     }
 
     /// Returns the options in force.
@@ -111,7 +119,7 @@ impl MountConfig {
             background: self.background,
             fsname: self.fsname.as_bytes().to_vec().into(),
             allow_other: self.allows_others(),
-            flags: self.flags.words().map(Cow::from).collect(),
+            flags: self.flags().words().map(Cow::from).collect(),
         }
     }
 }

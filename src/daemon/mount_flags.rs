@@ -34,11 +34,11 @@ pub(super) fn follow(config: &mut MountConfig, below: u64, enters: bool) -> io::
         if below & flag == 0 && (flag == libc::ST_RDONLY || !is_inside()) {
             continue;
         }
-        let before = config.flags;
-        config.flags.set(forbids);
+        let is_set = config.flags().has(forbids);
+        config.words.push(forbids);
         if config.words.contains(&allows) {
             log::warn!("-o {allows} has no effect: a mount below has {forbids}");
-        } else if config.flags != before {
+        } else if !is_set {
             log::info!("the mount has {forbids}, as a mount below has");
         }
     }
@@ -49,7 +49,7 @@ pub(super) fn follow(config: &mut MountConfig, below: u64, enters: bool) -> io::
 /// The kernel leaves those of FUSE to us. Warns where there is no view, as for unprivileged users. Returns whether
 /// each file has to be opened without access times, since the view does not see to that.
 pub(super) fn set_access_times(config: &MountConfig, view: Option<&OwnedFd>) -> bool {
-    let has = |word| config.flags.has(word);
+    let has = |word| config.flags().has(word);
     let of_all = match () {
         () if has("ro") || has("noatime") => Some(libc::MOUNT_ATTR_NOATIME),
         () if has("relatime") => Some(libc::MOUNT_ATTR_RELATIME),
@@ -80,10 +80,10 @@ pub(super) fn set_access_times(config: &MountConfig, view: Option<&OwnedFd>) -> 
 
 /// Which changes wait for the disk. Where all do, each write has to come to us: the kernel would not wait.
 pub(super) fn wait(config: &mut MountConfig) -> Waits {
-    if config.flags.has("sync") {
+    if config.flags().has("sync") {
         config.passthrough = Passthrough::Off;
         Waits::All
-    } else if config.flags.has("dirsync") {
+    } else if config.flags().has("dirsync") {
         Waits::Names
     } else {
         Waits::None

@@ -71,7 +71,7 @@ pub fn run(mut config: MountConfig) -> Result<Ended, CommandError> {
     let mounted = mount(&MountSpec {
         source: config.fsname.clone(),
         mountpoint: config.checked.mountpoint.clone(),
-        flags: config.flags,
+        flags: config.flags(),
         allow_other: config.allows_others(),
         checks_rights: fs.is_shared(),
     })?;

@@ -55,7 +55,7 @@ fn daemon() {
     let spec = crate::fuse::mounting::MountSpec {
         source: "/back".into(),
         mountpoint: spec.into(),
-        flags: crate::fuse::mounting::MountFlags::default(),
+        flags: crate::fuse::mounting::MountFlags::of(&[]),
         allow_other: env::var_os("ALLOW_OTHER").is_some(),
         checks_rights: true,
     };

@@ -17,32 +17,37 @@ const FLAGS: [(&str, &str, KernelFlags); 10] = [
     ("dirsync", "dirsync", KernelFlags::DIRSYNC),
 ];
 
-/// The flags that mount(8) calls filesystem-independent; none is set by default.
+/// The flags of which only the last holds.
+const ACCESS_TIMES: KernelFlags = KernelFlags::NOATIME
+    .union(KernelFlags::RELATIME)
+    .union(KernelFlags::STRICTATIME);
+
+/// The flags that mount(8) calls filesystem-independent.
 ///
 /// fusermount3 always sets `nosuid` and `nodev` for an ordinary user, and does not know `nodiratime`, `relatime`
 /// and `strictatime`. Those are not handed to it: FUSE leaves access times to the daemon anyway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MountFlags(pub(super) KernelFlags);
 
-impl Default for MountFlags {
-    fn default() -> Self {
-        Self(KernelFlags::empty())
-    }
-}
-
 impl MountFlags {
-    /// Takes one word of `mount -o`, such as `ro` or `suid`, and says whether it is one of these flags.
-    pub fn set(&mut self, word: &str) -> bool {
-        let known = FLAGS
-            .iter()
-            .find(|(on, off, _)| [*on, *off].contains(&word));
-        known.is_some_and(|(on, _, flag)| {
-            self.0.set(*flag, word == *on);
-            true
-        })
+    /// Returns the flags that words of `mount -o`, such as `ro` and `suid`, make of `nosuid` and `nodev`. Of words that contradict
+    /// each other the later holds; unknown ones are without effect.
+    #[must_use]
+    pub fn of(words: &[&str]) -> Self {
+        let mut flags = KernelFlags::NOSUID | KernelFlags::NODEV;
+        for word in words {
+            let mut known = FLAGS.iter();
+            if let Some((on, _, flag)) = known.find(|(on, off, _)| [on, off].contains(&word)) {
+                if word == on && ACCESS_TIMES.contains(*flag) {
+                    flags.remove(ACCESS_TIMES);
+                }
+                flags.set(*flag, word == on);
+            }
+        }
+        Self(flags)
     }
 
-    /// Returns all words that [`Self::set`] takes.
+    /// Returns all words that [`Self::of`] knows.
     pub fn all_words() -> impl Iterator<Item = &'static str> {
         FLAGS.into_iter().flat_map(|(on, off, _)| [on, off])
     }
@@ -73,37 +78,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_of_mount_that_are_flags_are_taken() {
-        let mut flags = MountFlags::default();
-        for word in [
-            "ro",
-            "nosuid",
-            "nodev",
-            "noexec",
-            "noatime",
-            "nodiratime",
-            "relatime",
-            "strictatime",
-            "sync",
-            "dirsync",
-        ] {
-            assert!(flags.set(word));
+    fn each_word_sets_or_clears_its_flag_and_no_other() {
+        for (on, off, flag) in FLAGS {
+            assert!(MountFlags::of(&[on]).has(on));
+            assert_eq!(MountFlags::of(&[off, on]).0.difference(flag), {
+                let default = KernelFlags::NOSUID | KernelFlags::NODEV;
+                default.difference(flag)
+            });
+            assert_eq!(MountFlags::of(&[on, off]).has(on), on == off);
         }
-        assert_eq!(flags.0.iter().count(), 10);
-        for word in [
-            "rw",
-            "suid",
-            "dev",
-            "exec",
-            "atime",
-            "diratime",
-            "norelatime",
-            "nostrictatime",
-            "async",
-        ] {
-            assert!(flags.set(word));
-        }
-        assert_eq!(flags.words().collect::<Vec<_>>(), ["dirsync"]);
-        assert!(!flags.set("defaults") && !flags.set("RO") && !flags.set(""));
+        let words = ["defaults", "RO", "", "suid", "dev"];
+        assert_eq!(MountFlags::of(&words).words().count(), 0);
     }
 }
