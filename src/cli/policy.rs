@@ -1,6 +1,5 @@
 //! `utf8fs policy`: checking a file, and what holds by it.
 
-use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
@@ -9,11 +8,9 @@ use serde_json::json;
 use super::args::{PolicyAction, PolicyShowArgs};
 use super::output::{harmless, print_lines};
 use super::{CommandError, ExitCode};
-use crate::daemon::mount_policy::{
-    LoadedPolicy, Outlook, ResolvedPolicy, Table, groups_of, load, number_of,
-};
-use crate::names::Quoted;
+use crate::daemon::mount_policy::{LoadedPolicy, Outlook, ResolvedPolicy, Table, load};
 use crate::names::rules::{Decision, Exempt, Mode, Terms, Verdict};
+use crate::names::{Quoted, VisibleName};
 use crate::policy::{Normalization, errno::symbol};
 use crate::records::{Name, PolicyFile, PolicySection, json_line};
 
@@ -51,48 +48,34 @@ fn check(files: &[PathBuf], is_json: bool) -> Result<ExitCode, CommandError> {
     Ok(exit)
 }
 
-/// A user or group that was typed, by number.
-fn id(what: &str, typed: &str) -> Result<u32, CommandError> {
-    let id = typed.parse().ok().or_else(|| number_of(what, typed));
-    id.ok_or_else(|| {
-        CommandError::usage(format!("unknown {what} {}", Quoted::of(typed)))
-            .hint("give a number, or a name of the system's own tables")
-    })
-}
-
 fn show(args: PolicyShowArgs) -> Result<(), CommandError> {
-    let user = args.user.as_deref();
-    let uid = user.map_or(Ok(0), |user| id("user", user))?;
-    let groups = args.group.iter().map(|group| id("group", group));
-    let mut groups = groups.collect::<Result<BTreeSet<u32>, _>>()?;
-    if args.group.is_empty() {
-        groups.extend(user.map(groups_of).into_iter().flatten());
+    let (uid, mut groups) = args.user.unwrap_or_default();
+    if !args.group.is_empty() {
+        groups = args.group.into_iter().collect();
     }
     let mut path = args.path.into_vec();
     if !path.starts_with(b"/") {
         path.insert(0, b'/');
     }
-    let mut components = path.split(|&octet| octet == b'/').skip(1);
     let shown = Quoted(&path);
-    if let Some(wrong) = components.find(|component| !crate::policy::is_component(component)) {
-        let wrong = Quoted(wrong);
-        let message = format!("{shown} is not the path of a name: it has {wrong} as a component");
+    let components = path.split(|&octet| octet == b'/').skip(1);
+    let names: Result<Vec<_>, _> = components.map(VisibleName::parse).collect();
+    let Ok(Some(name)) = names.map(|mut names| names.pop()) else {
+        let message = format!("{shown} is not the path of a name: a component is empty, . or ..");
         let hint =
             "give a path from the root of the mount as it is there, such as /docs/report.txt";
         return Err(CommandError::usage(message).hint(hint));
-    }
-    let name = path.rsplit(|&octet| octet == b'/').next();
-    let name = name.unwrap_or_default();
+    };
     let policy = load(&args.file)?;
     let resolved = ResolvedPolicy::new(PolicyFile::default(), &policy);
     let resolved = resolved.map_err(|error| CommandError {
         is_usage: false,
         ..error
     })?;
-    let outlook = resolved.outlook(uid, &groups, &path, name)?;
+    let outlook = resolved.outlook(uid, &groups, &path, &name);
     let terms = resolved.rules.terms_of(outlook.section);
     let rows = rows(&policy, terms, &outlook);
-    let verdict = verdict(&outlook.decision, terms, name);
+    let verdict = verdict(&outlook.decision, terms, name.as_bytes());
     print_lines(if args.json {
         let row =
             |(key, value, from): &Row| json!({"key": key.trim(), "value": value, "from": from});

@@ -92,7 +92,7 @@ pub struct AuditLogArgs {
 }
 
 /// The number of a user; names are those of /etc/passwd.
-fn uid(text: &str) -> Result<u32, String> {
+pub(super) fn uid(text: &str) -> Result<u32, String> {
     let uid = text.parse().ok().or_else(|| number_of("user", text));
     uid.ok_or_else(|| "it must be a number or a name of /etc/passwd".to_owned())
 }

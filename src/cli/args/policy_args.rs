@@ -1,9 +1,13 @@
 //! `utf8fs policy`: what was typed.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+
+use super::audit_args::uid;
+use crate::daemon::mount_policy::{groups_of, number_of};
 
 /// `utf8fs policy`.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
@@ -38,16 +42,27 @@ pub struct PolicyShowArgs {
     /// User who creates it, by name or number
     ///
     /// [default: root]
-    #[arg(long, value_name = "USER")]
-    pub user: Option<String>,
+    #[arg(long, value_name = "USER", value_parser = user)]
+    pub user: Option<(u32, BTreeSet<u32>)>,
 
     /// Group of that user, by name or number; may be repeated
     ///
     /// [default: those of /etc/passwd and /etc/group, if the user is given by name]
-    #[arg(long, value_name = "GROUP")]
-    pub group: Vec<String>,
+    #[arg(long, value_name = "GROUP", value_parser = gid)]
+    pub group: Vec<u32>,
 
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
+}
+
+/// Takes a user, and returns the groups of one who is given by name.
+fn user(text: &str) -> Result<(u32, BTreeSet<u32>), String> {
+    Ok((uid(text)?, groups_of(text)))
+}
+
+/// Takes a group by number or name.
+fn gid(text: &str) -> Result<u32, &'static str> {
+    let gid = text.parse().ok().or_else(|| number_of("group", text));
+    gid.ok_or("it must be a number or a name of /etc/group")
 }

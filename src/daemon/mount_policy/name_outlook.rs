@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::ResolvedPolicy;
-use crate::daemon::command_error::CommandError;
+use crate::names::VisibleName;
 use crate::names::rules::{Decision, Exempt};
-use crate::names::{Quoted, VisibleName};
 
 /// The terms for a new name, and their result as far as the entries of its directory do not change it.
 #[derive(Debug)]
@@ -20,19 +19,15 @@ pub struct Outlook {
 
 impl ResolvedPolicy {
     /// Predicts the result of making the new name `name` at the visible path `path`, by a member of `groups`.
-    ///
-    /// # Errors
-    /// It is no name.
+    #[must_use]
     pub fn outlook(
         &self,
         uid: u32,
         groups: &BTreeSet<u32>,
         path: &[u8],
-        name: &[u8],
-    ) -> Result<Outlook, CommandError> {
-        let asked = VisibleName::parse(name).map_err(|offence| {
-            CommandError::usage(format!("{} is {}", Quoted(name), offence.rule))
-        })?;
+        name: &VisibleName,
+    ) -> Outlook {
+        let (asked, name) = (name.clone(), name.as_bytes());
         let path = || path.to_vec();
         let is_member = |of: &BTreeSet<u32>| !of.is_disjoint(groups);
         let section = self.rules.section(uid, name, path, is_member);
@@ -48,10 +43,10 @@ impl ResolvedPolicy {
             decision = terms.unstorable(new.clone(), lacking, is_exempt);
         }
         let offends = !matches!(&decision, Decision::Create(new) if new.offence.is_none());
-        Ok(Outlook {
+        Outlook {
             section,
             exempt: exempt.filter(|_| offends),
             decision,
-        })
+        }
     }
 }

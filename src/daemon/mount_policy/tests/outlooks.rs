@@ -9,6 +9,7 @@ use proptest::sample::{select, subsequence};
 use super::*;
 use crate::backing::Dir;
 use crate::fs::{Caller, NewEntry, ROOT, Utf8Fs, samples};
+use crate::names::VisibleName;
 use crate::names::rules::Decision;
 
 /// The user who runs the tests: the filesystem makes what it makes as its own user.
@@ -149,7 +150,8 @@ proptest! {
         for name in names {
             for (number, directory, prefix) in [(ROOT, root.clone(), "/"), (web, root.join("web"), "/web/")] {
                 let path = [prefix.as_bytes(), &name].concat();
-                let Outlook { section, decision, .. } = resolved.outlook(me().uid, &groups, &path, &name).unwrap();
+                let asked = VisibleName::parse(&name).unwrap();
+                let Outlook { section, decision, .. } = resolved.outlook(me().uid, &groups, &path, &asked);
                 let new = NewEntry { caller: me(), parent: number, name: &name, mode: 0o755, umask: 0o022 };
                 let made = fs.mkdir(&new);
                 let what = format!("{text}{}", path.escape_ascii());
