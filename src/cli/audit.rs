@@ -10,10 +10,9 @@ use std::io::{self, BufRead, Read};
 use std::path::Path;
 
 use super::args::AuditLogArgs;
-use super::error::cannot_be;
 use super::output::{grouped, input_name, open_input, print_lines, print_warning};
 use super::page::Page;
-use super::{CommandError, ExitCode};
+use super::{CommandError, ExitCode, cannot_be};
 use crate::names::Quoted;
 use crate::records::{AuditRecord, Name, json_line};
 use log_summary::{InvalidLine, LogSummary};

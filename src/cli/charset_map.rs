@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
-use super::CommandError;
-use super::error::cannot_be;
 use super::output::{print_warning, quoted};
+use super::{CommandError, cannot_be};
 use crate::daemon::mount_policy::{line_and_column, table_fault};
 use crate::names::{CharsetMap, CharsetSource, DirectoryPattern, Quoted};
 use crate::records::CharsetMapFile;

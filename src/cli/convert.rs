@@ -2,11 +2,10 @@
 
 use std::io::{self, Read};
 
-use super::CommandError;
 use super::args::{ConvertArgs, values};
 use super::output::{Output, counted, print_lines, print_note};
+use super::{CommandError, Doing};
 use crate::codec::{Charset, Coding, ConvertError, ConvertFault, Converter, Encoding, Repair};
-use crate::daemon::command_error::Doing;
 
 /// Converts standard input to standard output, or lists the labels.
 ///

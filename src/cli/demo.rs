@@ -18,10 +18,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use super::CommandError;
 use super::output::Output;
 use super::text_table::padded;
-use crate::daemon::command_error::Doing;
+use super::{CommandError, Doing};
 use crate::names::Quoted;
 use crate::names::quoted::unquote;
 use crate::policy::errno::symbol;

@@ -7,8 +7,7 @@ use std::{fmt, io};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ColorChoice, CommandFactory};
 
-pub use crate::daemon::command_error::CommandError;
-pub(super) use crate::daemon::command_error::reason;
+use super::{CommandError, reason};
 use crate::names::Quoted;
 use crate::names::quoted::harmless;
 

@@ -9,10 +9,9 @@ use std::os::unix::ffi::OsStrExt;
 
 use super::args::{ExplainArgs, PolicyArgs};
 use super::output::Output;
-use super::{CommandError, ExitCode, config, guess_report};
+use super::{CommandError, Doing, ExitCode, config, guess_report};
 use crate::codec::Encoding;
 use crate::codec::guess::Guesser;
-use crate::daemon::command_error::Doing;
 use crate::daemon::mount_policy::name_map;
 use crate::names::{BackingName, NameMap, VisibleName};
 use crate::policy::Offence;

@@ -40,10 +40,11 @@ use env_logger::Target;
 use log::LevelFilter;
 
 use crate::codec::{caseless, normalize};
+pub use crate::daemon::command_error::CommandError;
+use crate::daemon::command_error::{Doing, reason};
 use crate::daemon::program_log;
 use args::{Cli, Command, CommonArgs};
-pub use error::CommandError;
-use error::print_clap;
+use error::{cannot_be, print_clap};
 pub use exit::ExitCode;
 use invocation::{Invocation, MountHelper};
 use output::{harmless, print_error, print_lines, print_warning};

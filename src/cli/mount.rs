@@ -2,9 +2,8 @@
 
 use super::args::MountArgs;
 use super::invocation::Invocation;
-use super::{CommandError, ExitCode, config};
+use super::{CommandError, Doing, ExitCode, config};
 use crate::daemon::background::{self, is_daemon};
-use crate::daemon::command_error::Doing;
 use crate::daemon::mount_life;
 use crate::daemon::program_log;
 use crate::daemon::session::Ended;

@@ -9,9 +9,7 @@ use indicatif::HumanCount;
 use log::LevelFilter;
 use parking_lot::Mutex;
 
-use super::CommandError;
-use super::error::reason;
-use crate::daemon::command_error::Doing;
+use super::{CommandError, Doing, reason};
 use crate::daemon::program_log;
 use crate::names::Quoted;
 pub(super) use crate::names::quoted::harmless;

@@ -13,10 +13,8 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use sha2::{Digest, Sha256};
 use tempfile::TempPath;
 
-use super::CommandError;
-use super::error::cannot_be;
 use super::output::input_name;
-use crate::daemon::command_error::Doing;
+use super::{CommandError, Doing, cannot_be};
 use crate::names::Quoted;
 
 /// The style of all pages.

@@ -11,13 +11,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::args::ScanArgs;
-use super::error::{cannot_be, reason};
 use super::output::{Output, grouped, open_input, print_lines, print_warning, quoted};
 use super::page::Page;
 use super::progress::{Progress, per_second};
-use super::{CommandError, ExitCode, charset_map, config, view};
+use super::{CommandError, Doing, ExitCode, cannot_be, charset_map, config, reason, view};
 use crate::backing::Dir;
-use crate::daemon::command_error::Doing;
 use crate::daemon::mount_policy::name_map;
 use crate::names::Quoted;
 use crate::policy::Policy;

@@ -6,8 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
-use crate::cli::CommandError;
-use crate::daemon::command_error::Doing;
+use super::{CommandError, Doing};
 
 /// Whether somebody asked to stop.
 #[derive(Debug)]

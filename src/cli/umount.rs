@@ -12,9 +12,8 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::args::UmountArgs;
-use super::error::cannot_be;
 use super::output::{Output, print_error};
-use super::{CommandError, ExitCode};
+use super::{CommandError, ExitCode, cannot_be};
 use crate::backing::fanotify;
 use crate::daemon::status_query::{self, LIST};
 use crate::fuse::mounting::{Spot, UnmountOutcome};

@@ -8,12 +8,11 @@ use parking_lot::Mutex;
 use serde_json::json;
 
 use super::args::UndoArgs;
-use super::error::cannot_be;
 use super::journal::explain;
 use super::output::{Output, counted, left_as_is, print_note, print_warning, warn_of_lost_time};
 use super::progress::{self, Progress};
 use super::stop::Stop;
-use super::{CommandError, ExitCode};
+use super::{CommandError, ExitCode, cannot_be};
 use crate::backing::Dir;
 use crate::names::{BackingName, Quoted, ShellWord};
 use crate::records::{Name, json_line};

@@ -8,8 +8,7 @@ use std::process::Command;
 
 use crate::cli::args::{MigrateArgs, PlanFormat};
 use crate::cli::output::print_note;
-use crate::cli::{CommandError, ExitCode};
-use crate::daemon::command_error::Doing;
+use crate::cli::{CommandError, Doing, ExitCode};
 use crate::names::ShellWord;
 
 /// Writes a plan, has it edited, and does what was saved. The plan is kept if that is refused or stopped.

@@ -3,9 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::roots::Root;
-use crate::cli::CommandError;
-use crate::cli::error::cannot_be;
-use crate::daemon::command_error::Doing;
+use crate::cli::{CommandError, Doing, cannot_be};
 use crate::names::Quoted;
 use crate::tree::undo_journal::JournalPaths;
 

@@ -7,10 +7,9 @@ use std::path::{Path, PathBuf};
 use std::ptr;
 
 use crate::backing::{Dir, Stat};
-use crate::cli::CommandError;
 use crate::cli::args::MigrateArgs;
-use crate::cli::error::cannot_be;
 use crate::cli::view;
+use crate::cli::{CommandError, cannot_be};
 use crate::names::Quoted;
 
 /// A tree.

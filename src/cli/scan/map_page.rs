@@ -9,9 +9,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::summary_text::{described, labels};
-use crate::cli::error::reason;
 use crate::cli::output::path_or_dot;
 use crate::cli::page::document;
+use crate::cli::reason;
 use crate::codec::guess::{Guesser, Mixture, doubly_encoded};
 use crate::records::{
     Directory, Finding, GuessRecord, Name, Sampled, ScanEntry, json_line, percent,

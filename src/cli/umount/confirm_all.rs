@@ -4,10 +4,9 @@ use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
 use super::holders;
-use crate::cli::CommandError;
 use crate::cli::args::UmountArgs;
 use crate::cli::output::{Output, harmless};
-use crate::daemon::command_error::Doing;
+use crate::cli::{CommandError, Doing};
 use crate::daemon::mount_policy::user_names;
 use crate::names::Quoted;
 use crate::os::mountinfo::{self, MountInfo};
