@@ -23,7 +23,7 @@ use crate::fs::audit::Verdict;
 use crate::names::{BackingName, Quoted};
 use crate::records::{Kind, PlanLine, Reason, TreePath};
 use crate::tree::apply::{Movement, Observer, apply_live};
-use crate::tree::change::Change;
+use crate::tree::change::{Change, InodeId, Job};
 use crate::tree::plan::plan_directory::plan;
 use crate::tree::plan::{EntryList, ListedEntry, PlanOptions, TreeGuess};
 use crate::tree::undo_journal::{Journal, JournalError, SkipReason, Skipped};
@@ -99,24 +99,24 @@ fn mend(
     batches: HashMap<FileHandle, Batch>,
 ) -> Result<(), JournalError> {
     let judge = guarded.judge();
-    let (mut moving, mut changes) = (Moving::new(), Vec::new());
+    let (mut moving, mut jobs) = (Moving::new(), Vec::new());
     for (handle, mut batch) in batches {
         if !guarded.is_over()
-            && let Some(planned) = change(guarded, &judge, &handle, &mut batch)
+            && let Some(job) = job(guarded, &judge, &handle, &mut batch)
         {
-            let moving = moving.entry(planned.0.clone()).or_default();
+            let moving = moving.entry(job.directory.clone()).or_default();
             moving.extend(batch.drain());
-            changes.push(planned);
+            jobs.push(job);
         }
         guarded.pending.put_back(batch.into_values());
     }
     // The deepest first: what is renamed keeps no directory below from being found.
-    changes.sort_by_key(|(directory, ..)| Reverse(directory.len()));
+    jobs.sort_by_key(|job: &Job| Reverse(job.directory.len()));
     let results = Results {
         guarded,
         moving: Mutex::new(moving),
     };
-    let done = apply_live(guarded.directories.root(), journal, changes, &results);
+    let done = apply_live(guarded.directories.root(), journal, jobs, &results);
     let moving = results.moving.into_inner().into_values();
     guarded
         .pending
@@ -125,12 +125,7 @@ fn mend(
 }
 
 /// Returns the changes of a directory. Takes out of the batch what is reported, and what conforms by now.
-fn change(
-    guarded: &Guarded,
-    judge: &Judge,
-    handle: &FileHandle,
-    batch: &mut Batch,
-) -> Option<(TreePath, u64, Vec<Change>)> {
+fn job(guarded: &Guarded, judge: &Judge, handle: &FileHandle, batch: &mut Batch) -> Option<Job> {
     // It may have been moved since.
     let (directory, dir) = match guarded.directories.open(handle) {
         Ok(opened) => opened,
@@ -141,7 +136,7 @@ fn change(
             return None;
         }
     };
-    let inode = Stat::of(&dir).ok()?.ino;
+    let found = Stat::of(&dir).ok()?;
     // Those that can be renamed now, by the section that holds.
     let mut ready: BTreeMap<Option<usize>, EntryList> = BTreeMap::new();
     batch.retain(|name, waiting| {
@@ -204,7 +199,13 @@ fn change(
             report_left(guarded, &waiting, None);
         }
     }
-    (!changes.is_empty()).then(|| (directory.path.clone(), inode, changes))
+    (!changes.is_empty()).then(|| Job {
+        number: 0,
+        directory: directory.path.clone(),
+        inode: InodeId::of(&found),
+        mtime: found.mtime,
+        changes,
+    })
 }
 
 /// Plans `entries`. Their directory, which may have a million names, is listed only where the charset is guessed by them. Else only

@@ -15,9 +15,9 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-use super::change::{Change, TreePath};
+use super::change::Job;
 use super::failpoints;
-use super::undo_journal::{Journal, JournalError, Place, Status, verify};
+use super::undo_journal::{Journal, JournalError, Place, Status};
 use crate::backing::file;
 use crate::records::JournalEvent;
 pub(super) use executor::{Executor, Mode, Pass};
@@ -71,24 +71,22 @@ pub fn apply(
     Ok(outcome)
 }
 
-/// Journals the changes of some directories, and makes them, in a tree that others work in. Each directory is given by the names that
-/// lead to it now and by its inode number.
+/// Journals jobs, and does them, in a tree that others work in. Each directory is given by the names that lead to it now.
 ///
 /// # Errors
 /// [`JournalError::Io`] of the journal; [`JournalError::NotThisTree`], [`JournalError::ReadOnly`].
 pub fn apply_live(
     root: &OwnedFd,
     journal: &Journal,
-    directories: Vec<(TreePath, u64, Vec<Change>)>,
+    mut jobs: Vec<Job>,
     observer: &dyn Observer,
 ) -> Result<(), JournalError> {
     let executor = Executor::new(root, journal, observer, Mode::Live)?;
-    let mut jobs = Vec::new();
-    for (directory, inode, changes) in directories {
-        let (job, skipped) = verify(root, &directory, inode, changes);
-        jobs.extend(job);
+    for job in &mut jobs {
+        let skipped = job.verify(root);
         skipped.iter().for_each(|skipped| observer.skipped(skipped));
     }
+    jobs.retain(|job| !job.changes.is_empty());
     journal.grow(&jobs)?;
     for job in &jobs {
         executor.carry_out(Pass::Rename, job)?;

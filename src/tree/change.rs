@@ -2,7 +2,7 @@
 
 use crate::backing::{Dir, Stat, file};
 use crate::names::BackingName;
-pub use crate::records::{Change, Destination, InodeId, Retarget, TreePath, join_path};
+pub use crate::records::{Change, Destination, InodeId, Job, Retarget, TreePath, join_path};
 use crate::records::{Name, PlanLine};
 
 /// Longest target that symlink(2) takes.
@@ -52,13 +52,33 @@ impl Change {
     }
 
     /// Returns how many steps it has: one for its name, one for its target.
-    pub(super) fn steps(&self) -> usize {
-        usize::from(self.to.is_some()) + usize::from(self.is_retargeted())
+    pub(super) fn steps(&self) -> u64 {
+        u64::from(self.to.is_some()) + u64::from(self.is_retargeted())
     }
 
     /// Does a link get another target?
     pub(super) fn is_retargeted(&self) -> bool {
         self.target.as_ref().is_some_and(Retarget::is_change)
+    }
+}
+
+impl Job {
+    /// Returns the changes of links, each with its number in the job and the link's targets.
+    pub(crate) fn links(&self) -> impl Iterator<Item = (usize, &Change, &Retarget)> {
+        let changes = self.changes.iter().enumerate();
+        changes.filter_map(|(number, change)| Some((number, change, change.target.as_ref()?)))
+    }
+
+    /// Returns the chains of changes of names, most of them of one, each with the number of its first change.
+    pub(super) fn chains(&self) -> impl Iterator<Item = (usize, &[Change])> {
+        let mut start = 0;
+        let chains = self.changes.chunk_by(|_, next| next.is_chained);
+        let chains = chains.map(move |chain| {
+            let first = start;
+            start += chain.len();
+            (first, chain)
+        });
+        chains.filter(|(_, chain)| chain.iter().all(|change| change.to.is_some()))
     }
 }
 

@@ -7,21 +7,17 @@
 
 mod chains;
 mod frames;
-mod job;
 mod job_index;
 mod journal_builder;
 mod journal_error;
 mod journal_file;
 mod journal_paths;
-mod renamed_dirs;
 mod skipped;
 mod state;
 #[cfg(test)]
 mod tests;
 mod verify;
 
-pub(crate) use job::Job;
-pub use job::Unplanned;
 pub(crate) use job_index::Place;
 pub use journal_builder::Draft;
 pub use journal_error::JournalError;
@@ -30,5 +26,4 @@ pub use journal_file::Journal;
 pub use journal_paths::JournalPaths;
 pub(crate) use skipped::is_unable;
 pub use skipped::{SkipReason, Skipped};
-pub use state::{State, Status};
-pub(crate) use verify::verify;
+pub use state::{State, Status, Unplanned};

@@ -18,11 +18,11 @@ use crate::cli::{CommandError, Doing, ExitCode, cannot_be};
 use crate::names::Quoted;
 use crate::records::PlanLine;
 use crate::tree::apply::Observer;
-use crate::tree::change::{Change, TreePath, join_path};
+use crate::tree::change::{TreePath, join_path};
 use crate::tree::plan::planner::Planner;
 use crate::tree::plan::{DirectoryPlan, Filter, PlanOptions, PlanSink};
 use crate::tree::tree_walk::Place;
-use crate::tree::undo_journal::{Draft, SkipReason, Skipped, verify};
+use crate::tree::undo_journal::{Draft, SkipReason, Skipped};
 
 /// Most entries of a directory that are reported one by one, where the rest is not.
 const FEW: usize = 5;
@@ -105,14 +105,12 @@ impl<'w> Work<'w> {
         draft: Option<&Draft>,
     ) -> Result<(), CommandError> {
         self.print_plan(plan, draft.is_none());
-        let changes: Vec<Change> = plan.lines.iter().filter_map(Change::of).collect();
-        let Some(first) = plan.lines.first().filter(|_| !changes.is_empty()) else {
+        let Some(mut job) = plan.job() else {
             return Ok(());
         };
-        let (directory, inode) = (&first.directory, first.directory_inode);
         let skipped = match draft {
-            Some(draft) => draft.add(directory, inode, changes),
-            None => Ok(verify(&root.fd, directory, inode, changes).1),
+            Some(draft) => draft.add(job),
+            None => Ok(job.verify(&root.fd)),
         };
         let skipped = skipped
             .map_err(|error| CommandError::failure(format!("{error}; nothing was changed")))?;

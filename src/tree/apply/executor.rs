@@ -11,9 +11,9 @@ use super::aside_dir::is_near;
 use super::observer::{Done, Observer, Outcome};
 use crate::backing::{Dir, SetTime, Stat, Time, file};
 use crate::names::BackingName;
-use crate::tree::change::Change;
+use crate::tree::change::{Change, Job};
 use crate::tree::failpoints;
-use crate::tree::undo_journal::{Job, Journal, JournalError, SkipReason, Skipped};
+use crate::tree::undo_journal::{Journal, JournalError, SkipReason, Skipped};
 
 /// The direction, and whether anything is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,14 +141,14 @@ impl<'e> Executor<'e> {
     /// # Errors
     /// Those of the journal.
     pub(super) fn carry_out(&self, pass: Pass, job: &Job) -> Result<(), JournalError> {
-        let renamed = &self.journal.jobs.renamed_dirs;
-        let only = match self.only.map(|only| renamed.leads(only, &job.directory)) {
+        let jobs = &self.journal.jobs;
+        let only = match self.only.map(|only| jobs.leads(only, &job.directory)) {
             // Below it, or it itself.
             None | Some(Some([])) => None,
             Some(Some([name])) => Some(name),
             Some(Some(_) | None) => return Ok(()),
         };
-        let (dir, before) = match renamed.open(self.root, &job.directory, &job.inode) {
+        let (dir, before) = match jobs.open(self.root, &job.directory, &job.inode) {
             Ok(opened) => opened,
             Err(error) => {
                 let reason = SkipReason::of_directory(error);

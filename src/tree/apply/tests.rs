@@ -13,7 +13,7 @@ mod links;
 
 use super::*;
 use crate::tree::kills::manifest::{Manifest, assert_same};
-use crate::tree::kills::plan::{Group, name, plan};
+use crate::tree::kills::plan::{name, plan};
 use crate::tree::kills::stage::{Impatient, Seen, Stage, mixed, mtime, path, set_mtime};
 use crate::tree::rollback::{preview, undo};
 use crate::tree::undo_journal::{SkipReason, Skipped};
@@ -175,8 +175,8 @@ fn what_others_have_changed_is_left_and_the_rest_done() {
 #[test]
 fn what_is_not_as_planned_is_told_when_it_is_drafted() {
     let stage = small();
-    let mut groups = plan(&stage.root());
-    for step in groups.iter_mut().flat_map(|group| &mut group.changes) {
+    let mut jobs = plan(&stage.root());
+    for step in jobs.iter_mut().flat_map(|job| &mut job.changes) {
         match step.name.as_bytes() {
             b"1\xE9" => step.id.ino += 1_000_000,
             b"2\xE9" => step.name = name(b"gone"),
@@ -184,11 +184,11 @@ fn what_is_not_as_planned_is_told_when_it_is_drafted() {
             _ => {}
         }
     }
-    groups.push(Group {
-        directory: vec![name(b"none")],
-        ..groups[0].clone()
+    jobs.push(Job {
+        directory: [name(b"none")].into(),
+        ..jobs[0].clone()
     });
-    let (journal, left) = stage.draft_of(&groups).unwrap();
+    let (journal, left) = stage.draft_of(&jobs).unwrap();
     let told: Vec<SkipReason> = left.iter().map(|left| left.reason).collect();
     let count = |why| told.iter().filter(|&&told| told == why).count();
     assert_eq!(
@@ -198,7 +198,7 @@ fn what_is_not_as_planned_is_told_when_it_is_drafted() {
     );
     assert_eq!(
         count(SkipReason::Elsewhere),
-        groups[0].changes.len(),
+        jobs[0].changes.len(),
         "{left:?}"
     );
     assert_eq!(journal.steps(), 3);
@@ -218,8 +218,8 @@ fn a_link_with_several_names_and_a_chain_that_is_broken_are_left() {
         stage.file(&[format!("1-chain-{index}").as_bytes()]);
     }
     stage.age();
-    let groups = plan(&stage.root());
-    let (mut journal, left) = stage.draft_of(&groups).unwrap();
+    let jobs = plan(&stage.root());
+    let (mut journal, left) = stage.draft_of(&jobs).unwrap();
     assert!(
         left.iter()
             .all(|left| left.reason == SkipReason::HardLinked),
@@ -255,8 +255,8 @@ fn a_ring_that_is_interrupted_by_another_file_is_put_back() {
     }
     let (mut journal, _) = stage.draft().unwrap();
     // 3 goes between, 2 becomes 3, 1 becomes 2, and then somebody has taken 1: a directory, which stays.
-    let groups = plan(&stage.root());
-    assert_eq!(groups[0].changes.len(), 3);
+    let jobs = plan(&stage.root());
+    assert_eq!(jobs[0].changes.len(), 3);
     let between = stage.tree().join(".utf8fs-meantime-1");
     fs::create_dir(&between).unwrap();
     let (outcome, left) = stage.apply(&mut journal);

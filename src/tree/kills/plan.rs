@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 
 use crate::backing::{Dir, Entries, Kind, Stat, file};
 use crate::names::BackingName;
-use crate::tree::change::{Change, Destination, InodeId, Retarget};
+use crate::tree::change::{Change, Destination, InodeId, Job, Retarget};
 
 pub(in crate::tree) fn name(octets: &[u8]) -> BackingName {
     BackingName::parse(octets).unwrap()
@@ -20,24 +20,16 @@ pub(in crate::tree) fn latin(octets: &[u8]) -> Vec<u8> {
         .into_bytes()
 }
 
-/// All changes of a directory.
-#[derive(Debug, Clone)]
-pub(in crate::tree) struct Group {
-    pub(in crate::tree) directory: Vec<BackingName>,
-    pub(in crate::tree) inode: u64,
-    pub(in crate::tree) changes: Vec<Change>,
-}
-
 /// What becomes of each entry, by its name:
 /// what is no UTF-8 is read as ISO-8859-1, in names and targets; `N-chain-K` becomes `N-chain-K+1`; `N-ring-K` becomes the next
 /// one in a ring; `aside-*` is put aside.
-pub(in crate::tree) fn plan(root: &OwnedFd) -> Vec<Group> {
-    let mut groups = Vec::new();
-    groups_of(&Dir::new(root.try_clone().unwrap()), &[], &mut groups);
-    groups
+pub(in crate::tree) fn plan(root: &OwnedFd) -> Vec<Job> {
+    let mut jobs = Vec::new();
+    jobs_of(&Dir::new(root.try_clone().unwrap()), &[], &mut jobs);
+    jobs
 }
 
-fn groups_of(dir: &Dir, place: &[BackingName], groups: &mut Vec<Group>) {
+fn jobs_of(dir: &Dir, place: &[BackingName], jobs: &mut Vec<Job>) {
     let mut entries = Entries::open(dir, libc::O_NOATIME).unwrap();
     let mut all = Vec::new();
     while let Some(entry) = entries.next().unwrap() {
@@ -99,14 +91,16 @@ fn groups_of(dir: &Dir, place: &[BackingName], groups: &mut Vec<Group>) {
         if *kind == Kind::Dir {
             let mut below = place.to_vec();
             below.push(entry.clone());
-            groups_of(&Dir::new(dir.child(entry).unwrap()), &below, groups);
+            jobs_of(&Dir::new(dir.child(entry).unwrap()), &below, jobs);
         }
     }
     if !changes.is_empty() {
-        let inode = Stat::of(dir).unwrap().ino;
-        groups.push(Group {
-            directory: place.to_vec(),
-            inode,
+        let stat = Stat::of(dir).unwrap();
+        jobs.push(Job {
+            number: 0,
+            directory: place.into(),
+            inode: InodeId::of(&stat),
+            mtime: stat.mtime,
             changes,
         });
     }

@@ -12,11 +12,11 @@ use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, XattrFlags};
 use tempfile::TempDir;
 
 use super::manifest::{Manifest, manifest};
-use super::plan::{Group, name, plan};
+use super::plan::{name, plan};
 use crate::backing::{Dir, SetTime, Stat, Time, file};
 use crate::names::BackingName;
 use crate::tree::apply::{Observer, Outcome, apply};
-use crate::tree::change::TreePath;
+use crate::tree::change::{Job, TreePath};
 use crate::tree::rollback::undo;
 use crate::tree::undo_journal::{Draft, Journal, JournalError, Skipped, Unplanned};
 
@@ -125,15 +125,14 @@ impl Stage {
 
     pub(in crate::tree) fn draft_of(
         &self,
-        groups: &[Group],
+        jobs: &[Job],
     ) -> Result<(Journal, Vec<Skipped>), JournalError> {
         let tree = self.tree();
         let tree = tree.as_os_str().as_bytes();
         let draft = Draft::create(&self.journal(), &self.root(), tree, "--from iso-8859-1")?;
         let mut left = Vec::new();
-        for group in groups {
-            let directory = group.directory.clone().into();
-            left.extend(draft.add(&directory, group.inode, group.changes.clone())?);
+        for job in jobs {
+            left.extend(draft.add(job.clone())?);
         }
         Ok((draft.commit(Unplanned::default())?, left))
     }

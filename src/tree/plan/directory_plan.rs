@@ -1,8 +1,8 @@
 //! The plan of a directory, by the planner or from a file.
 
 use crate::names::BackingName;
-use crate::records::{Kind, PlanLine, Reason, TreePath};
-use crate::tree::change::join_path;
+use crate::records::{FileTime, Kind, PlanLine, Reason, TreePath};
+use crate::tree::change::{Change, InodeId, Job, join_path};
 
 /// The plan of a directory.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -24,6 +24,23 @@ impl DirectoryPlan {
     #[must_use]
     pub fn path(&self) -> Vec<u8> {
         join_path(self.directory())
+    }
+
+    /// Returns the changes that the lines ask for; `None` if there are none.
+    #[must_use]
+    pub fn job(&self) -> Option<Job> {
+        let first = self.lines.first()?;
+        let changes: Vec<Change> = self.lines.iter().filter_map(Change::of).collect();
+        (!changes.is_empty()).then(|| Job {
+            number: 0,
+            directory: first.directory.clone(),
+            inode: InodeId {
+                ino: first.directory_inode,
+                born: None,
+            },
+            mtime: FileTime::default(),
+            changes,
+        })
     }
 }
 

@@ -1,12 +1,15 @@
 //! The index of the jobs of a journal, which stay in its file.
 
+use std::collections::HashMap;
 use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 
-use super::job::Job;
 use super::journal_error::JournalError;
-use super::renamed_dirs::RenamedDirs;
-use crate::tree::change::{Change, Destination};
+use crate::backing::{Dir, Kind, Stat};
+use crate::names::BackingName;
+use crate::tree::change::{Change, Destination, InodeId, Job, join_path};
 
 /// The jobs of a journal: where they stand, and what they hold.
 #[derive(Debug, Default)]
@@ -17,7 +20,8 @@ pub(crate) struct JobIndex {
     pub(crate) steps: u64,
     /// Is anything set aside?
     pub(crate) has_asides: bool,
-    pub(crate) renamed_dirs: RenamedDirs,
+    /// The changes of directories that get other names, by the path of before.
+    renamed_dirs: HashMap<Vec<u8>, Change>,
 }
 
 /// The place of a job in a file.
@@ -40,16 +44,87 @@ impl JobIndex {
             depth: job.directory.len(),
             has_links: job.links().next().is_some(),
         });
-        let steps: usize = job.changes.iter().map(Change::steps).sum();
-        self.steps += u64::try_from(steps).unwrap_or(u64::MAX);
-        let mut destinations = job.changes.iter().map(|change| &change.to);
-        self.has_asides |= destinations.any(|to| *to == Some(Destination::Aside));
-        self.renamed_dirs.add(job);
+        for change in &job.changes {
+            self.steps += change.steps();
+            self.has_asides |= change.to == Some(Destination::Aside);
+            if change.kind == Kind::Dir && change.to.is_some() {
+                let path = join_path(job.directory.iter().chain([&change.name]));
+                self.renamed_dirs.insert(path, change.clone());
+            }
+        }
     }
 
     /// Returns the number of jobs.
     pub(super) fn jobs(&self) -> u64 {
         u64::try_from(self.places.len()).unwrap_or(u64::MAX)
+    }
+
+    /// Do the names of `asked`, each of before or of after, lead from the root to `directory` or towards it? Returns those that
+    /// go on beyond it.
+    pub(crate) fn leads<'a>(
+        &self,
+        asked: &'a [BackingName],
+        directory: &[BackingName],
+    ) -> Option<&'a [BackingName]> {
+        for (index, (asked, name)) in asked.iter().zip(directory).enumerate() {
+            let renamed = || {
+                self.renamed_dirs
+                    .get(&join_path(directory.iter().take(index + 1)))
+            };
+            if asked != name && renamed()?.names().last() != Some(asked) {
+                return None;
+            }
+        }
+        Some(asked.get(directory.len()..).unwrap_or_default())
+    }
+
+    /// Opens a directory by the names of before, whichever of them it has now, following no link and entering no mount. Returns its
+    /// attributes, too.
+    ///
+    /// # Errors
+    /// Those of openat(2); `EXDEV` for a mount; `ENOTDIR` for what is no directory or was another one.
+    pub(crate) fn open(
+        &self,
+        root: &OwnedFd,
+        directory: &[BackingName],
+        id: &InodeId,
+    ) -> io::Result<(Dir, Stat)> {
+        let look = |fd: OwnedFd| Stat::of(&fd).map(|stat| (Dir::new(fd), stat));
+        if let Ok(found) = Dir::new(root).descend(directory).and_then(look)
+            && id.is(&found.1)
+        {
+            return Ok(found);
+        }
+        let error = |errno| Err(io::Error::from_raw_os_error(errno));
+        let mut here = look(root.try_clone()?)?;
+        let mount = here.1.mnt_id;
+        for (index, name) in directory.iter().enumerate() {
+            let renamed = self
+                .renamed_dirs
+                .get(&join_path(directory.iter().take(index + 1)));
+            let later = renamed
+                .into_iter()
+                .flat_map(|renamed| renamed.names().skip(1));
+            let is_it = |stat: &Stat| renamed.is_none_or(|renamed| renamed.id.is(stat));
+            let mut found = error(libc::ENOTDIR);
+            for name in std::iter::once(name).chain(later) {
+                match here.0.child(name).and_then(look) {
+                    Ok((_, stat)) if stat.mnt_id != mount => found = error(libc::EXDEV),
+                    Ok((child, stat)) if stat.is_dir() && is_it(&stat) => {
+                        found = Ok((child, stat));
+                        break;
+                    }
+                    Err(other) if other.kind() != io::ErrorKind::NotFound => found = Err(other),
+                    Ok(_) | Err(_) => {}
+                }
+            }
+            here = found?;
+        }
+        if id.is(&here.1) {
+            Ok(here)
+        } else {
+            error(libc::ENOTDIR)
+        }
     }
 }
 

@@ -13,15 +13,14 @@ use parking_lot::Mutex;
 use tempfile::TempPath;
 
 use super::frames::{VERSION, preamble};
-use super::job::Unplanned;
 use super::job_index::JobIndex;
 use super::journal_error::JournalError;
 use super::journal_file::{Journal, Tail};
 use super::skipped::Skipped;
-use super::verify::verify;
+use super::state::Unplanned;
 use crate::backing::{LockKind, Stat, lock};
 use crate::records::{JournalEvent, JournalHeader, Name, push_json};
-use crate::tree::change::{Change, InodeId, TreePath};
+use crate::tree::change::{InodeId, Job};
 use crate::tree::failpoints;
 
 /// Bytes that are gathered before they are written.
@@ -114,21 +113,15 @@ impl Draft {
         })
     }
 
-    /// Looks at the directory of that inode number and each entry, and adds the changes that are still as planned, in their
-    /// order. Returns the others, which will be left.
+    /// Adds what can be done of a job, as [`Job::verify`] finds. Returns the other changes, which will be left.
     ///
     /// # Errors
     /// [`JournalError::Io`], disk full among them: then the draft is of no use any more, and nothing was done to the tree.
-    pub fn add(
-        &self,
-        directory: &TreePath,
-        inode: u64,
-        changes: Vec<Change>,
-    ) -> Result<Vec<Skipped>, JournalError> {
-        let (job, skipped) = verify(&self.root, directory, inode, changes);
-        let Some(job) = job else {
+    pub fn add(&self, mut job: Job) -> Result<Vec<Skipped>, JournalError> {
+        let skipped = job.verify(&self.root);
+        if job.changes.is_empty() {
             return Ok(skipped);
-        };
+        }
         let mut json = Vec::new();
         push_json(&mut json, &JournalEvent::Job(Cow::Borrowed(&job)));
         let mut spool = self.spool.lock();

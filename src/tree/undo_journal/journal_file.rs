@@ -10,13 +10,12 @@ use std::path::{Path, PathBuf};
 use parking_lot::Mutex;
 
 use super::frames::{Frames, Seal};
-use super::job::{Job, Unplanned};
 use super::job_index::JobIndex;
 use super::journal_builder::Draft;
 use super::journal_error::{JournalError, OPENING};
-use super::state::{State, Status};
+use super::state::{State, Status, Unplanned};
 use crate::backing::{LockKind, Stat, lock};
-use crate::records::{JournalEvent, JournalHeader};
+use crate::records::{Job, JournalEvent, JournalHeader};
 use crate::tree::failpoints;
 
 /// A journal that holds all of a migration.

@@ -2,7 +2,6 @@
 
 use strum::IntoStaticStr;
 
-use super::job::Unplanned;
 use crate::records::JournalEvent;
 
 /// The progress of a migration.
@@ -18,6 +17,15 @@ pub enum Status {
     Undoing,
     /// All is undone, but for what was left.
     Undone,
+}
+
+/// Entries and directories for which planning made no steps (law T3).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Unplanned {
+    /// Entries with which something is amiss, and which stay as they are.
+    pub left: u64,
+    /// Directories that could not be read.
+    pub unread: u64,
 }
 
 /// The state of a migration.

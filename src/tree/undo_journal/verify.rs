@@ -3,62 +3,52 @@
 use std::os::fd::OwnedFd;
 
 use super::chains::arrange;
-use super::job::Job;
-use super::renamed_dirs::RenamedDirs;
+use super::job_index::JobIndex;
 use super::skipped::{SkipReason, Skipped};
 use crate::backing::{Dir, Kind, Stat};
 use crate::names::BackingName;
-use crate::tree::change::{Change, Destination, InodeId, Retarget, TreePath, read_target};
+use crate::tree::change::{Change, Destination, InodeId, Job, Retarget, read_target};
 use crate::tree::content_eq::have_same_content;
 
-/// Looks at the directory of that inode number and each entry, and returns what can be done, in an order in which each name is free
-/// before it is taken, if anything can; then what cannot. No link is followed on the way there, and no mount entered (law T5).
-pub(crate) fn verify(
-    root: &OwnedFd,
-    directory: &TreePath,
-    inode: u64,
-    mut changes: Vec<Change>,
-) -> (Option<Job>, Vec<Skipped>) {
-    let mut skipped = Vec::new();
-    let mut skip = |change: &Change, reason: SkipReason| {
-        skipped.push(Skipped {
-            directory: directory.clone(),
-            name: change.name.clone(),
-            reason,
+impl Job {
+    /// Looks at the directory of the job and at each entry, and takes out what cannot be done, which is returned. The other changes
+    /// are put in an order in which each name is free before it is taken. No link is followed on the way there, and no mount
+    /// entered (law T5).
+    #[must_use]
+    pub fn verify(&mut self, root: &OwnedFd) -> Vec<Skipped> {
+        let mut skipped = Vec::new();
+        let mut skip = |change: &Change, reason: SkipReason| {
+            skipped.push(Skipped {
+                directory: self.directory.clone(),
+                name: change.name.clone(),
+                reason,
+            });
+        };
+        let mut changes = std::mem::take(&mut self.changes);
+        let opened = JobIndex::default().open(root, &self.directory, &self.inode);
+        let (dir, stat) = match opened {
+            Ok(opened) => opened,
+            Err(error) => {
+                let reason = SkipReason::of_directory(error);
+                changes.iter().for_each(|change| skip(change, reason));
+                return skipped;
+            }
+        };
+        changes.retain_mut(|change| {
+            if let Err(reason) = complete(&dir, stat.mnt_id, change) {
+                skip(change, reason);
+            }
+            change.steps() > 0
         });
-    };
-    let id = InodeId {
-        ino: inode,
-        born: None,
-    };
-    let (dir, stat) = match RenamedDirs::default().open(root, directory, &id) {
-        Ok(opened) => opened,
-        Err(error) => {
-            let reason = SkipReason::of_directory(error);
-            changes.iter().for_each(|change| skip(change, reason));
-            return (None, skipped);
-        }
-    };
-    changes.retain_mut(|change| {
-        if let Err(reason) = complete(&dir, stat.mnt_id, change) {
-            skip(change, reason);
-        }
-        change.steps() > 0
-    });
-    // Should a name be there after all, the kernel refuses (law T2).
-    let exists = |name: &BackingName| dir.exists(name).unwrap_or(false);
-    let (changes, stuck) = arrange(changes, exists);
-    stuck
-        .iter()
-        .for_each(|change| skip(change, SkipReason::Taken));
-    let job = (!changes.is_empty()).then(|| Job {
-        number: 0,
-        directory: directory.clone(),
-        inode: InodeId::of(&stat),
-        mtime: stat.mtime,
-        changes,
-    });
-    (job, skipped)
+        // Should a name be there after all, the kernel refuses (law T2).
+        let exists = |name: &BackingName| dir.exists(name).unwrap_or(false);
+        let (changes, stuck) = arrange(changes, exists);
+        stuck
+            .iter()
+            .for_each(|change| skip(change, SkipReason::Taken));
+        (self.inode, self.mtime, self.changes) = (InodeId::of(&stat), stat.mtime, changes);
+        skipped
+    }
 }
 
 /// Completes a change with what is there, and takes out of it what cannot be done.

@@ -11,7 +11,7 @@ use utf8fs::backing::{Dir, Stat};
 use utf8fs::names::BackingName;
 use utf8fs::records::Name;
 use utf8fs::tree::apply::{Observer, apply};
-use utf8fs::tree::change::{Change, Destination, InodeId, Retarget, TreePath};
+use utf8fs::tree::change::{Change, Destination, InodeId, Job, Retarget, TreePath};
 use utf8fs::tree::tree_lock::TreeLock;
 use utf8fs::tree::undo_journal::{Draft, Journal, Skipped, Unplanned};
 
@@ -67,8 +67,14 @@ impl Migrated {
             old: Name::default(),
             new: Name::from("caf\u{E9}.txt"),
         });
-        let inode = Stat::of(&root).unwrap().ino;
-        let added = draft.add(&TreePath::default(), inode, vec![file, link]);
+        let stat = Stat::of(&root).unwrap();
+        let added = draft.add(Job {
+            number: 0,
+            directory: TreePath::default(),
+            inode: InodeId::of(&stat),
+            mtime: stat.mtime,
+            changes: vec![file, link],
+        });
         assert_eq!(added.unwrap(), []);
         let mut journal = draft.commit(Unplanned::default()).unwrap();
         assert_eq!(apply(&root, &mut journal, 1, &Nobody).unwrap().done, 2);

@@ -10,7 +10,6 @@ use std::sync::Mutex;
 use utf8fs::backing::Dir;
 use utf8fs::records::{Name, json_line};
 use utf8fs::tree::apply::{Observer, apply};
-use utf8fs::tree::change::Change;
 use utf8fs::tree::plan::DirectoryPlan;
 use utf8fs::tree::plan::plan_reader::{PlanError, Reader};
 use utf8fs::tree::undo_journal::{Draft, SkipReason, Skipped, Unplanned};
@@ -296,11 +295,8 @@ impl<'t> Edited<'t> {
         let root = Dir::open_root(&self.tree.backing()).unwrap().into_fd();
         let journals = tempfile::tempdir().unwrap();
         let draft = Draft::create(&journals.path().join("journal"), &root, b"", "").unwrap();
-        let rows = self.rows();
-        let changes = rows.lines.iter().filter_map(Change::of).collect();
-        let (directory, inode) = (&rows.lines[0].directory, rows.lines[0].directory_inode);
         let stay = Stay::default();
-        for skipped in draft.add(directory, inode, changes).unwrap() {
+        for skipped in draft.add(self.rows().job().unwrap()).unwrap() {
             stay.skipped(&skipped);
         }
         apply(
