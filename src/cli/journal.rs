@@ -106,13 +106,13 @@ fn text(event: &JournalEvent<'_>) -> Vec<String> {
             let directories = counted(*directories, "directory");
             format!("progress: {directories}, {}, {left} left", in_steps(steps))
         }
-        JournalEvent::Finished { done, before, left } => {
-            let done = in_steps(done);
+        JournalEvent::Finished(outcome) => {
+            let (done, before, left) = (in_steps(&outcome.done), outcome.before, outcome.left);
             format!("finished: {done} done, {before} done before, {left} left")
         }
         JournalEvent::Undoing => "undoing was begun".to_owned(),
-        JournalEvent::Undone { done, before, left } => {
-            let done = in_steps(done);
+        JournalEvent::Undone(outcome) => {
+            let (done, before, left) = (in_steps(&outcome.done), outcome.before, outcome.left);
             format!("undone: {done} undone, {before} undone before, {left} left")
         }
         JournalEvent::Growing => "of a guard: steps are added as names are made".to_owned(),

@@ -38,25 +38,11 @@ pub enum JournalEvent<'a> {
         left: u64,
     },
     /// All is done, but for what was left.
-    Finished {
-        /// Steps that the last run did.
-        done: u64,
-        /// Steps that it found done.
-        before: u64,
-        /// Steps that were left.
-        left: u64,
-    },
+    Finished(Outcome),
     /// Undoing all of it was begun.
     Undoing,
     /// All is undone, but for what was left.
-    Undone {
-        /// Steps that the last run undid.
-        done: u64,
-        /// Steps that it found undone.
-        before: u64,
-        /// Steps that were left.
-        left: u64,
-    },
+    Undone(Outcome),
     /// From here on names may have been changed by linking and unlinking.
     Linking,
     /// The journal is a guard's: from here on jobs are added as names are made.
@@ -66,6 +52,20 @@ pub enum JournalEvent<'a> {
         /// The progress of the migration; `broken` if the journal was cut or altered.
         status: Cow<'a, str>,
     },
+}
+
+/// The outcome of the last run of a migration, or of undoing it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// Steps that it did.
+    pub done: u64,
+    /// Steps that it found done.
+    pub before: u64,
+    /// Steps that were left.
+    pub left: u64,
+    /// Was it stopped before its end? Then the journal has no such event.
+    #[serde(skip)]
+    pub is_stopped: bool,
 }
 
 /// The tree and the options of a migration.

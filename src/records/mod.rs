@@ -31,7 +31,7 @@ pub use finding::{Finding, Found, KindLabel};
 pub use guard_status::{GUARD_STATUS_FORMAT, GuardStatus};
 pub use guess_record::{DoubledName, GuessRecord, ReadName, percent};
 pub use journal_event::{
-    Change, Destination, FileTime, InodeId, Job, JournalEvent, JournalHeader, Retarget,
+    Change, Destination, FileTime, InodeId, Job, JournalEvent, JournalHeader, Outcome, Retarget,
 };
 pub use json::{add_fields, json_line, push_json};
 pub use kind::Kind;

@@ -20,8 +20,9 @@ use super::failpoints;
 use super::undo_journal::{Journal, JournalError, Place, Status};
 use crate::backing::file;
 use crate::records::JournalEvent;
+pub use crate::records::Outcome;
 pub(super) use executor::{Executor, Mode, Pass};
-pub use observer::{Movement, Observer, Outcome};
+pub use observer::{Movement, Observer};
 
 /// Time between two marks of progress, where a depth ends.
 const BETWEEN_MARKS: Duration = Duration::from_secs(10);
@@ -62,11 +63,7 @@ pub fn apply(
     let outcome = *executor.count.lock();
     if !outcome.is_stopped {
         sync_all(root)?;
-        journal.mark(&JournalEvent::Finished {
-            done: outcome.done,
-            before: outcome.before,
-            left: outcome.left,
-        })?;
+        journal.mark(&JournalEvent::Finished(outcome))?;
     }
     Ok(outcome)
 }

@@ -57,11 +57,7 @@ pub fn undo(
     ))?;
     sync_all(root)?;
     if only.is_none() {
-        journal.mark(&JournalEvent::Undone {
-            done: outcome.done,
-            before: outcome.before,
-            left: outcome.left,
-        })?;
+        journal.mark(&JournalEvent::Undone(outcome))?;
     }
     Ok(outcome)
 }

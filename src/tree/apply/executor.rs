@@ -3,14 +3,14 @@
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
 use super::aside_dir::is_near;
-use super::observer::{Done, Observer, Outcome};
+use super::observer::{Done, Observer};
 use crate::backing::{Dir, SetTime, Stat, Time, file};
 use crate::names::BackingName;
+use crate::records::Outcome;
 use crate::tree::change::{Change, Job};
 use crate::tree::failpoints;
 use crate::tree::undo_journal::{Journal, JournalError, SkipReason, Skipped};
@@ -70,8 +70,6 @@ pub(in crate::tree) struct Executor<'e> {
     pub(in crate::tree) only: Option<&'e [BackingName]>,
     pub(super) observer: &'e dyn Observer,
     pub(in crate::tree) count: Mutex<Outcome>,
-    /// Steps of the directories that are finished.
-    passed: AtomicU64,
     /// The ends of links, by the frame of their directory and their number in it.
     pub(super) ends: Mutex<HashMap<(u64, usize), LinkEnd>>,
 }
@@ -123,7 +121,6 @@ impl<'e> Executor<'e> {
             only: None,
             observer,
             count: Mutex::default(),
-            passed: AtomicU64::new(0),
             ends: Mutex::default(),
         })
     }
@@ -176,11 +173,12 @@ impl<'e> Executor<'e> {
             Pass::VerifyLinks => self.verify_links(&dir),
         }
         self.put_time_back(&dir, &before);
-        let steps = job.changes.iter().filter(|change| pass.concerns(change));
-        let steps = u64::try_from(steps.count()).unwrap_or(0);
-        let steps = self.passed.fetch_add(steps, Ordering::Relaxed) + steps;
+        let Outcome {
+            done, before, left, ..
+        } = *self.count.lock();
         let all = self.journal.steps();
-        self.observer.progress(steps, all, &job.directory);
+        self.observer
+            .progress(done + before + left, all, &job.directory);
         Ok(())
     }
 

@@ -1,6 +1,7 @@
 //! The reports of a migration while it is done, and of its end.
 
 use crate::names::BackingName;
+use crate::records::Outcome;
 use crate::tree::change::TreePath;
 use crate::tree::undo_journal::Skipped;
 
@@ -35,19 +36,6 @@ pub trait Observer: Sync {
     fn is_over(&self) -> bool {
         false
     }
-}
-
-/// The outcome of a migration, or of undoing it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Outcome {
-    /// Steps done now.
-    pub done: u64,
-    /// Steps that were found done.
-    pub before: u64,
-    /// Steps that were left.
-    pub left: u64,
-    /// The observer stopped it by [`Observer::is_over`], and can be gone on with.
-    pub is_stopped: bool,
 }
 
 /// When a step was done.

@@ -204,9 +204,9 @@ impl<'f> Frames<'f> {
             } => !is_complete && (*directories, *steps) == (self.jobs.jobs(), self.jobs.steps),
             JournalEvent::Status { .. } => false,
             JournalEvent::Progress { .. }
-            | JournalEvent::Finished { .. }
+            | JournalEvent::Finished(_)
             | JournalEvent::Undoing
-            | JournalEvent::Undone { .. }
+            | JournalEvent::Undone(_)
             | JournalEvent::Linking
             | JournalEvent::Growing => is_complete,
         };

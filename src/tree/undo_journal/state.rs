@@ -2,7 +2,7 @@
 
 use strum::IntoStaticStr;
 
-use crate::records::JournalEvent;
+use crate::records::{JournalEvent, Outcome};
 
 /// The progress of a migration.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, IntoStaticStr)]
@@ -64,11 +64,11 @@ impl State {
             } => self.progress = self.progress.max(directories),
             // What was left is tried and reported again.
             JournalEvent::Progress { .. } => self.progress = 0,
-            JournalEvent::Finished { left, .. } => {
+            JournalEvent::Finished(Outcome { left, .. }) => {
                 (self.status, self.left) = (Status::Finished, left);
             }
             JournalEvent::Undoing => self.status = Status::Undoing,
-            JournalEvent::Undone { .. } => self.status = Status::Undone,
+            JournalEvent::Undone(_) => self.status = Status::Undone,
             JournalEvent::Linking => self.is_linking = true,
             JournalEvent::Growing => self.is_growing = true,
         }
