@@ -30,37 +30,32 @@ impl TreeLock {
 
 /// The descriptors that are locked; `None` if another has the lock of one of the directories.
 fn take(root: &OwnedFd) -> io::Result<Option<Vec<OwnedFd>>> {
-    let open = |fd: &OwnedFd| file::reopen(fd, libc::O_RDONLY | libc::O_DIRECTORY);
-    let top = open(root)?;
-    if !locked(&top, LockKind::Write)? {
-        return Ok(None);
-    }
-    let mut held = vec![top];
+    let mut held = Vec::new();
     let mut here = root.try_clone()?;
     let mut stat = Stat::of(&here)?;
-    while let Some(above) = above(&here)? {
+    let mut kind = LockKind::Write;
+    loop {
+        match file::reopen(&here, libc::O_RDONLY | libc::O_DIRECTORY) {
+            Ok(fd) if locked(&fd, kind)? => held.push(fd),
+            Ok(_) => return Ok(None),
+            Err(error) if kind == LockKind::Write => return Err(error),
+            // A directory above that is not readable.
+            Err(_) => {}
+        }
+        kind = LockKind::Read;
+        let above = match Dir::new(&here).parent() {
+            Err(error) if matches!(error.raw_os_error(), Some(libc::EACCES | libc::ENOENT)) => {
+                break;
+            }
+            above => above?,
+        };
         let found = Stat::of(&above)?;
         if found.mnt_id != stat.mnt_id || (found.dev, found.ino) == (stat.dev, stat.ino) {
             break;
         }
-        if let Ok(fd) = open(&above) {
-            if !locked(&fd, LockKind::Read)? {
-                return Ok(None);
-            }
-            held.push(fd);
-        }
         (here, stat) = (above, found);
     }
     Ok(Some(held))
-}
-
-/// The directory above; `None` if it cannot be reached.
-fn above(fd: &OwnedFd) -> io::Result<Option<OwnedFd>> {
-    match Dir::new(fd).parent() {
-        Ok(above) => Ok(Some(above)),
-        Err(error) if matches!(error.raw_os_error(), Some(libc::EACCES | libc::ENOENT)) => Ok(None),
-        Err(error) => Err(error),
-    }
 }
 
 fn locked(fd: &OwnedFd, kind: LockKind) -> io::Result<bool> {

@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 use super::journal_error::JournalError;
 use super::journal_file::Journal;
 use super::state::Status;
+use crate::backing::if_there;
 
 /// The paths of the journals of a tree.
 #[derive(Debug, Default)]
@@ -41,18 +42,15 @@ impl JournalPaths {
 
     /// Takes the paths that journals may have, in their order.
     fn of(paths: impl IntoIterator<Item = PathBuf>) -> io::Result<Self> {
-        let mut earlier = Vec::new();
+        let mut found = Self::default();
         for path in paths {
             if !is_there(&path)? {
-                let free = Some(path);
-                return Ok(Self { earlier, free });
+                found.free = Some(path);
+                break;
             }
-            earlier.push(path);
+            found.earlier.push(path);
         }
-        Ok(Self {
-            earlier,
-            free: None,
-        })
+        Ok(found)
     }
 }
 
@@ -85,11 +83,7 @@ fn numbered(first: &Path, number: u32) -> PathBuf {
 
 /// Is there something at that path?
 fn is_there(path: &Path) -> io::Result<bool> {
-    match path.symlink_metadata() {
-        Ok(_) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error),
-    }
+    Ok(if_there(path.symlink_metadata())?.is_some())
 }
 
 /// Returns the last name of the tree's path, as far as it is harmless, and a hash of all of it.
