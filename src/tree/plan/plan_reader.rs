@@ -77,7 +77,7 @@ impl<R: BufRead> Reader<R> {
         self.ended.clear();
         match self.record()? {
             Some(PlanRecord::Header(header)) => Ok(Some(header)),
-            Some(PlanRecord::Line(_) | PlanRecord::End(_)) | None => Ok(None),
+            _ => Ok(None),
         }
     }
 
@@ -87,11 +87,11 @@ impl<R: BufRead> Reader<R> {
     /// # Errors
     /// As for [`Reader::tree`].
     pub fn directory(&mut self) -> Result<Option<DirectoryPlan>, PlanError> {
-        let mut lines = Vec::new();
-        while let Some(record) = self.record()? {
-            let first: Option<&PlanLine> = lines.first();
-            match record {
-                PlanRecord::Line(line)
+        let mut lines: Vec<PlanLine> = Vec::new();
+        loop {
+            let first = lines.first();
+            match self.record()? {
+                Some(PlanRecord::Line(line))
                     if first.is_none_or(|first| first.directory == line.directory) =>
                 {
                     if first.is_some_and(|first| first.directory_inode != line.directory_inode) {
@@ -100,8 +100,8 @@ impl<R: BufRead> Reader<R> {
                     }
                     lines.push(*line);
                 }
-                other @ (PlanRecord::Header(_) | PlanRecord::Line(_) | PlanRecord::End(_)) => {
-                    self.next = Some(other);
+                other => {
+                    self.next = other;
                     break;
                 }
             }
@@ -127,10 +127,10 @@ impl<R: BufRead> Reader<R> {
         octets.iter().map(|octet| format!("{octet:02x}")).collect()
     }
 
-    /// Returns the next record, but for the end; `None` behind the last.
+    /// Returns the next header or line; `None` behind the last.
     fn record(&mut self) -> Result<Option<PlanRecord>, PlanError> {
-        if let Some(next) = self.next.take() {
-            return Ok(Some(next));
+        if self.next.is_some() {
+            return Ok(self.next.take());
         }
         loop {
             let mut line = Vec::new();
@@ -138,64 +138,48 @@ impl<R: BufRead> Reader<R> {
             io::Read::take(&mut self.input, limit).read_until(b'\n', &mut line)?;
             self.line += 1;
             self.hash.update(&line);
-            if line.is_empty() {
-                return if self.has_ended {
-                    Ok(None)
-                } else {
-                    Err(wrong(
-                        self.line,
-                        "the plan was cut off: the line that ends it is missing",
-                    ))
-                };
-            }
-            let is_whole = line.last() == Some(&b'\n');
-            if line.len() == LONGEST && !is_whole {
-                return Err(wrong(self.line, "the line is too long"));
-            }
-            let text = line.trim_ascii();
-            if text.is_empty() {
-                continue;
-            }
-            if self.has_ended {
-                return Err(wrong(self.line, "it stands behind the end of the plan"));
-            }
-            let record = self.parse(text);
-            if !is_whole && !matches!(record, Ok(Some(PlanRecord::End(_)))) {
-                return Err(wrong(self.line, "the line was cut off"));
-            }
-            let Some(record) = record.map_err(|what| wrong(self.line, harmless(&what)))? else {
-                continue;
-            };
-            match self
-                .checked(record)
-                .map_err(|what| wrong(self.line, what))?
-            {
-                PlanRecord::End(_) => self.has_ended = true,
-                record @ (PlanRecord::Header(_) | PlanRecord::Line(_)) => return Ok(Some(record)),
+            let record = self.parse(&line);
+            let record = record.map_err(|what| wrong(self.line, harmless(&what)))?;
+            if record.is_some() || line.is_empty() {
+                return Ok(record);
             }
         }
     }
 
-    /// Reads a line of either format; `None` for one that is no record.
-    fn parse(&mut self, text: &[u8]) -> Result<Option<PlanRecord>, String> {
-        match str::from_utf8(text) {
+    /// Reads a line of either format, and checks it by itself; `None` for one that is neither a header nor about an entry.
+    fn parse(&mut self, line: &[u8]) -> Result<Option<PlanRecord>, String> {
+        let is_whole = line.ends_with(b"\n");
+        let text = line.trim_ascii();
+        if line.is_empty() && !self.has_ended {
+            return Err("the plan was cut off: the line that ends it is missing".into());
+        }
+        if line.len() == LONGEST && !is_whole {
+            return Err("the line is too long".into());
+        }
+        if text.is_empty() {
+            return Ok(None);
+        }
+        if self.has_ended {
+            return Err("it stands behind the end of the plan".into());
+        }
+        let record = match str::from_utf8(text) {
             Ok(text) if !text.starts_with(['{', '[']) => self.readable.parse(text),
             _ => PlanRecord::parse(text)
                 .map(Some)
                 .map_err(|error| in_words(&error)),
+        };
+        if !is_whole && !matches!(record, Ok(Some(PlanRecord::End(_)))) {
+            return Err("the line was cut off".into());
         }
-    }
-
-    /// Checks a record by itself.
-    fn checked(&mut self, mut record: PlanRecord) -> Result<PlanRecord, String> {
         let known = |version| match version {
             PLAN_VERSION => Ok(()),
             _ => Err(format!(
                 "the plan is of version {version}, which this program does not know"
             )),
         };
+        let mut record = record?;
         match &mut record {
-            PlanRecord::Header(header) => {
+            Some(PlanRecord::Header(header)) => {
                 known(header.version)?;
                 // Nothing that comes before it goes with it.
                 self.is_to_charset = Some(header.options.starts_with("--to "));
@@ -204,13 +188,18 @@ impl<R: BufRead> Reader<R> {
                     return Err("\"root\" is not an absolute path".into());
                 }
             }
-            PlanRecord::Line(line) => {
+            Some(PlanRecord::Line(line)) => {
                 line.number = self.line;
                 let is_to_charset = self.is_to_charset;
                 let is_to_charset = is_to_charset.ok_or("no header of a plan stands before it")?;
                 check_line(line, is_to_charset)?;
             }
-            PlanRecord::End(end) => known(end.version)?,
+            Some(PlanRecord::End(end)) => {
+                known(end.version)?;
+                self.has_ended = true;
+                record = None;
+            }
+            None => {}
         }
         Ok(record)
     }
