@@ -9,6 +9,7 @@ mod retarget;
 mod tests;
 mod verify_links;
 
+use std::borrow::Cow;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -63,7 +64,7 @@ pub fn apply(
     let outcome = *executor.count.lock();
     if !outcome.is_stopped {
         sync_all(root)?;
-        journal.mark(&JournalEvent::Finished(outcome))?;
+        journal.append(&[JournalEvent::Finished(outcome)])?;
     }
     Ok(outcome)
 }
@@ -84,7 +85,11 @@ pub fn apply_live(
         skipped.iter().for_each(|skipped| observer.skipped(skipped));
     }
     jobs.retain(|job| !job.changes.is_empty());
-    journal.grow(&jobs)?;
+    if jobs.is_empty() {
+        return Ok(());
+    }
+    let events = jobs.iter().map(|job| JournalEvent::Job(Cow::Borrowed(job)));
+    journal.append(&events.collect::<Vec<_>>())?;
     for job in &jobs {
         executor.carry_out(Pass::Rename, job)?;
     }
@@ -121,11 +126,11 @@ pub(super) fn carry_out(
         if is_marked && marked.elapsed() > BETWEEN_MARKS && done < jobs.len() {
             sync_all(executor.root)?;
             let outcome = *executor.count.lock();
-            executor.journal.mark(&JournalEvent::Progress {
+            executor.journal.append(&[JournalEvent::Progress {
                 directories: u64::try_from(done).unwrap_or(0),
                 steps: outcome.done + outcome.before,
                 left: outcome.left,
-            })?;
+            }])?;
             marked = Instant::now();
         }
     }

@@ -33,7 +33,7 @@ pub fn undo(
     };
     let was_killed = state.status == Status::Undoing;
     if only.is_none() && !was_killed {
-        journal.mark(&JournalEvent::Undoing)?;
+        journal.append(&[JournalEvent::Undoing])?;
     }
     executor.aside = aside_dir::find(root, journal);
     if let Some(aside) = &executor.aside {
@@ -57,7 +57,7 @@ pub fn undo(
     ))?;
     sync_all(root)?;
     if only.is_none() {
-        journal.mark(&JournalEvent::Undone(outcome))?;
+        journal.append(&[JournalEvent::Undone(outcome)])?;
     }
     Ok(outcome)
 }

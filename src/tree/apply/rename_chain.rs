@@ -248,7 +248,7 @@ impl<'c> Chain<'c> {
         let mut moved = failpoints::rename(from_dir, from, to_dir, to);
         if moved.as_ref().is_err_and(is_unable) && !is_dir {
             if !journal.state().is_linking {
-                journal.mark(&JournalEvent::Linking)?;
+                journal.append(&[JournalEvent::Linking])?;
             }
             let source = from_dir.child(from);
             let linked = source.and_then(|source| failpoints::change(|| to_dir.link(source, to)));

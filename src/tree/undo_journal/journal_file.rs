@@ -1,6 +1,5 @@
 //! A journal that is whole: its jobs, and the marks behind them.
 
-use std::borrow::Cow;
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -85,7 +84,7 @@ impl Journal {
             Status::Pending if state.is_growing => Ok(journal),
             // It was being started.
             Status::Pending if journal.jobs.places.is_empty() => {
-                journal.mark(&JournalEvent::Growing)?;
+                journal.append(&[JournalEvent::Growing])?;
                 Ok(journal)
             }
             Status::Pending | Status::Finished => Err(JournalError::Growing),
@@ -173,35 +172,14 @@ impl Journal {
         Ok(Job { number, ..job })
     }
 
-    /// Adds a point that the migration got to, and brings it to the medium.
-    pub(crate) fn mark(&self, mark: &JournalEvent<'_>) -> Result<(), JournalError> {
-        let mut tail = self.tail.lock();
-        self.extend(&mut tail, |seal, out| seal.push(mark, out))?;
-        tail.state.take(mark);
-        Ok(())
-    }
-
-    /// Adds jobs behind the others, and brings them to the medium.
-    pub(crate) fn grow(&self, jobs: &[Job]) -> Result<(), JournalError> {
-        if jobs.is_empty() {
-            return Ok(());
-        }
-        self.extend(&mut self.tail.lock(), |seal, out| {
-            let jobs = jobs.iter().map(|job| JournalEvent::Job(Cow::Borrowed(job)));
-            jobs.for_each(|job| seal.push(&job, out));
-        })
-    }
-
-    /// Adds the frames that `seal` appends, and brings them to the medium. What of them is written by one that fails is no part of
-    /// the file.
-    fn extend(
-        &self,
-        tail: &mut Tail,
-        append: impl FnOnce(&mut Seal, &mut Vec<u8>),
-    ) -> Result<(), JournalError> {
+    /// Adds events, and brings them to the medium. What of them is written by a call that fails is no part of the file.
+    pub(crate) fn append(&self, events: &[JournalEvent<'_>]) -> Result<(), JournalError> {
         let io = JournalError::io("write the journal");
+        let mut tail = self.tail.lock();
         let (mut seal, mut frames) = (tail.seal.clone(), Vec::new());
-        append(&mut seal, &mut frames);
+        events
+            .iter()
+            .for_each(|event| seal.push(event, &mut frames));
         if tail.is_torn {
             failpoints::change(|| self.file.set_len(tail.seal.offset)).map_err(&io)?;
         }
@@ -210,6 +188,7 @@ impl Journal {
         failpoints::change(|| self.file.sync_all()).map_err(&io)?;
         tail.is_torn = false;
         tail.seal = seal;
+        events.iter().for_each(|event| tail.state.take(event));
         Ok(())
     }
 }

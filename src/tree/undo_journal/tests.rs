@@ -187,11 +187,11 @@ fn jobs_are_passed_over_only_where_none_left_a_step() {
     assert_eq!(journal.state().progress, 0);
     let mark = |jobs, left| {
         journal
-            .mark(&JournalEvent::Progress {
+            .append(&[JournalEvent::Progress {
                 directories: jobs,
                 steps: 0,
                 left,
-            })
+            }])
             .unwrap();
         let viewed = Journal::view(&stage.journal(), &mut |_| ()).unwrap();
         assert_eq!(viewed.state().progress, journal.state().progress);
