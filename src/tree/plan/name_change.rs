@@ -4,9 +4,8 @@ use std::borrow::Cow;
 
 use super::charset_choice::CharsetChoice;
 use super::plan_options::PlanOptions;
-use crate::codec::Charset;
 use crate::codec::charset::is_meaningless;
-use crate::codec::guess::{Doubled, TextGuess, doubly_encoded};
+use crate::codec::guess::{TextGuess, doubly_encoded};
 use crate::names::{BackingName, CharsetSource, Escapes, percent_decoded};
 use crate::records::{Candidate, Kind, PlanLine, Reason, Warning};
 
@@ -116,7 +115,15 @@ fn once(options: &PlanOptions, choice: &CharsetChoice, old: &BackingName) -> Opt
     // The reason until something else is found; then it is about the characters, or the form.
     let mut line = left(old, Reason::Target, None);
     let mut bytes = Cow::Borrowed(name);
-    if let Some(unescaped) = options.unescape.and_then(|of| unescaped(options, of, name)) {
+    let unescaped = match options.unescape {
+        Some(Escapes::Utf8fs) => {
+            let spelling = options.map.escaped_spelling(name);
+            spelling.map(|spelling| spelling.as_bytes().to_vec())
+        }
+        Some(Escapes::Percent) => percent_decoded(name),
+        None => None,
+    };
+    if let Some(unescaped) = unescaped {
         bytes = Cow::Owned(unescaped);
         line.reason = Reason::Escaped;
         // Text beside bytes of a charset: neither reading would be right for both.
@@ -127,26 +134,31 @@ fn once(options: &PlanOptions, choice: &CharsetChoice, old: &BackingName) -> Opt
     }
     let mut text = match std::str::from_utf8(&bytes) {
         Ok(text) => Cow::Borrowed(text),
-        Err(_) if options.from == CharsetSource::Leave => return None,
         Err(_) => {
-            let (text, charset) = if options.from == CharsetSource::Auto {
-                let mut guesses = choice.guessed(&bytes);
-                let is_likely = |best: &TextGuess| best.confidence >= options.least;
-                if !guesses.first().is_some_and(is_likely) {
-                    let candidates = candidates(options, &guesses, &bytes);
-                    let reason = match candidates.as_slice() {
-                        [] => Reason::Unreadable,
-                        _ => Reason::Unsure,
-                    };
-                    return Some(left(old, reason, candidates));
+            let read = match &options.from {
+                CharsetSource::Leave => return None,
+                CharsetSource::Nothing => None,
+                CharsetSource::Charsets(charsets) => charsets
+                    .iter()
+                    .find_map(|charset| Some((charset.decode_reversibly(&bytes)?, *charset))),
+                CharsetSource::Auto => {
+                    let mut guesses = choice.guessed(&bytes);
+                    let is_likely = |best: &TextGuess| best.confidence >= options.least;
+                    if !guesses.first().is_some_and(is_likely) {
+                        let candidates = candidates(options, &guesses, &bytes);
+                        let reason = match candidates.as_slice() {
+                            [] => Reason::Unreadable,
+                            _ => Reason::Unsure,
+                        };
+                        return Some(left(old, reason, candidates));
+                    }
+                    let best = guesses.remove(0);
+                    line.candidates = candidates(options, &guesses, &bytes);
+                    line.confidence = Some(best.confidence);
+                    Some((best.text, best.charset))
                 }
-                let best = guesses.remove(0);
-                line.candidates = candidates(options, &guesses, &bytes);
-                line.confidence = Some(best.confidence);
-                (best.text, best.charset)
-            } else if let Some(read) = named(options, &bytes) {
-                read
-            } else {
+            };
+            let Some((text, charset)) = read else {
                 return Some(left(old, Reason::Unreadable, None));
             };
             if line.reason == Reason::Target {
@@ -164,7 +176,9 @@ fn once(options: &PlanOptions, choice: &CharsetChoice, old: &BackingName) -> Opt
     {
         let charset = doubled.routes.first().copied();
         let confidence = Some(doubled.confidence);
-        if is_sure(options, choice, &doubled) {
+        // One name alone may be meant as it is; many of one directory are not.
+        let is_among_others = doubled.confidence >= AMONG_OTHERS && choice.doubled >= options.least;
+        if is_among_others || doubled.confidence >= options.least {
             line.reason = Reason::Doubled;
             (line.charset, line.confidence) = (charset, confidence);
             text = Cow::Owned(doubled.text);
@@ -212,15 +226,6 @@ fn once(options: &PlanOptions, choice: &CharsetChoice, old: &BackingName) -> Opt
     Some(line)
 }
 
-/// The text of a name in the first of the named charsets that reads it.
-fn named(options: &PlanOptions, name: &[u8]) -> Option<(String, Charset)> {
-    let CharsetSource::Charsets(charsets) = &options.from else {
-        return None;
-    };
-    let mut charsets = charsets.iter();
-    charsets.find_map(|charset| Some((charset.decode_reversibly(name)?, *charset)))
-}
-
 /// The name in the charset that names are stored in; `None` if that lacks a character, or its bytes would be UTF-8.
 fn stored(options: &PlanOptions, name: BackingName) -> Option<BackingName> {
     if options.map.store_as.is_none() || name.as_bytes().is_ascii() {
@@ -238,14 +243,6 @@ fn restored(options: &PlanOptions, text: &str) -> Option<String> {
         .restored(text)
 }
 
-/// The name that escapes stand for; `None` if it has none.
-fn unescaped(options: &PlanOptions, escapes: Escapes, name: &[u8]) -> Option<Vec<u8>> {
-    match escapes {
-        Escapes::Utf8fs => Some(options.map.escaped_spelling(name)?.as_bytes().to_vec()),
-        Escapes::Percent => percent_decoded(name),
-    }
-}
-
 /// The names that these readings make of it, each once, but for those that would have control characters.
 pub(super) fn candidates(
     options: &PlanOptions,
@@ -254,11 +251,9 @@ pub(super) fn candidates(
 ) -> Vec<Candidate> {
     let mut candidates: Vec<Candidate> = Vec::new();
     for guess in guesses {
-        let new = spelled(options, &guess.text, name).ok();
-        let new = new
-            .map(|(new, _)| new)
-            .filter(|new| new.as_bytes() != name && !adds_control(name, new.as_bytes()));
-        if let Some(new) = new
+        if let Ok((new, _)) = spelled(options, &guess.text, name)
+            && new.as_bytes() != name
+            && !adds_control(name, new.as_bytes())
             && candidates.len() < CANDIDATES
             && candidates.iter().all(|other| other.name != new)
         {
@@ -270,12 +265,6 @@ pub(super) fn candidates(
         }
     }
     candidates
-}
-
-/// Is it sure that the name was encoded again? One name alone may be meant as it is; many of one directory are not.
-fn is_sure(options: &PlanOptions, choice: &CharsetChoice, doubled: &Doubled) -> bool {
-    doubled.confidence >= options.least
-        || (doubled.confidence >= AMONG_OTHERS && choice.doubled >= options.least)
 }
 
 /// The conforming name of a text that the name on disk stands for, and the problem of the text, if it was not taken as it is; else
