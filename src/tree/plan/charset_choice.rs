@@ -38,26 +38,6 @@ fn doubled(names: &Guesser) -> f64 {
     names.doubled().map_or(0.0, |doubled| doubled.confidence)
 }
 
-/// Returns some of the names of a directory that say something, which do not depend on their order, and how many are not UTF-8.
-fn sampled(listing: &EntryList) -> (Guesser, u64) {
-    let (mut text, mut bytes, mut ill_formed) = (Sample::default(), Sample::default(), 0);
-    let names = listing.iter().map(|entry| entry.name);
-    for name in names.filter(|name| !name.is_ascii()) {
-        if std::str::from_utf8(name).is_ok() {
-            text.add(name);
-        } else {
-            bytes.add(name);
-            ill_formed += 1;
-        }
-    }
-    let mut names = Guesser::new();
-    for sample in [text, bytes] {
-        let sample = sample.names().take(WEIGHED);
-        sample.for_each(|name| names.add(name));
-    }
-    (names, ill_formed)
-}
-
 /// The charsets of one directory.
 #[derive(Debug, Clone, Default)]
 pub(super) struct CharsetChoice {
@@ -68,17 +48,33 @@ pub(super) struct CharsetChoice {
 }
 
 impl CharsetChoice {
-    /// Returns the charsets that are tried on the names of a directory.
+    /// Returns the charsets that are tried on the names of a directory. Some of its names are weighed, which do not depend on their
+    /// order.
     pub(super) fn of(options: &PlanOptions, tree: &TreeGuess, listing: &EntryList) -> Self {
         let mut choice = Self::default();
-        if options.needs_guesses() {
-            let (names, ill_formed) = sampled(listing);
-            if options.fix_double {
-                choice.doubled = doubled(&names).max(tree.doubled);
+        if !options.needs_guesses() {
+            return choice;
+        }
+        let (mut text, mut bytes, mut ill_formed) = (Sample::default(), Sample::default(), 0);
+        let names = listing.iter().map(|entry| entry.name);
+        for name in names.filter(|name| !name.is_ascii()) {
+            if std::str::from_utf8(name).is_ok() {
+                text.add(name);
+            } else {
+                bytes.add(name);
+                ill_formed += 1;
             }
-            if options.from == CharsetSource::Auto {
-                choice.mixture = Some(tree.directory(&names, ill_formed));
-            }
+        }
+        let mut names = Guesser::new();
+        for sample in [text, bytes] {
+            let sample = sample.names().take(WEIGHED);
+            sample.for_each(|name| names.add(name));
+        }
+        if options.fix_double {
+            choice.doubled = doubled(&names).max(tree.doubled);
+        }
+        if options.from == CharsetSource::Auto {
+            choice.mixture = Some(tree.directory(&names, ill_formed));
         }
         choice
     }

@@ -39,28 +39,23 @@ pub(super) fn resolve(
         let names = listing.iter().map(|entry| entry.name);
         names.collect::<HashSet<_>>()
     });
-    let mut losers: Vec<(usize, (BackingName, Kind))> = Vec::new();
-    for is_conforming in [false, true] {
-        for (index, line) in lines.iter().enumerate() {
-            let Some(new) = &line.new else {
-                continue;
-            };
-            if options.policy().conforms(line.old.as_bytes()) != is_conforming {
-                continue;
-            }
-            match holders.entry(new.clone()) {
-                Entry::Occupied(holder) => losers.push((index, holder.get().clone())),
-                Entry::Vacant(free) => {
-                    free.insert((line.old.clone(), line.kind));
-                }
+    // Those that do not conform come first.
+    let mut renamed: Vec<&mut PlanLine> = lines.iter_mut().collect();
+    renamed.sort_by_cached_key(|line| options.policy().conforms(line.old.as_bytes()));
+    let mut losers = Vec::new();
+    for line in renamed {
+        let Some(new) = &line.new else {
+            continue;
+        };
+        match holders.entry(new.clone()) {
+            Entry::Occupied(holder) => losers.push((holder.get().clone(), line)),
+            Entry::Vacant(free) => {
+                free.insert((line.old.clone(), line.kind));
             }
         }
     }
     let mut numbers: HashMap<BackingName, u32> = HashMap::new();
-    for (index, (holder, kind)) in losers {
-        let Some(line) = lines.get_mut(index) else {
-            continue;
-        };
+    for ((holder, kind), line) in losers {
         let Some(wanted) = line.new.take() else {
             continue;
         };

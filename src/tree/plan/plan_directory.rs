@@ -26,15 +26,23 @@ pub fn plan(
     is_included: &dyn Fn(&ListedEntry<'_>) -> bool,
     same: &Same<'_>,
 ) -> Vec<PlanLine> {
-    let mut lines = Vec::new();
+    let mut lines: Vec<PlanLine> = Vec::new();
     let concerned = |entry: &ListedEntry<'_>| may_change(options, entry.name) && is_included(entry);
     let mut entries = listing.iter().filter(concerned).peekable();
     if entries.peek().is_none() {
         return lines;
     }
     let mut choice = CharsetChoice::of(options, tree, listing);
-    for entry in entries {
-        lines.extend(line(options, &choice, entry));
+    for ListedEntry { name, kind, inode } in entries {
+        // A broken filesystem may give what is no name.
+        let old = BackingName::parse(name).ok();
+        if let Some(mut line) = old.and_then(|old| name_change(options, &choice, &old)) {
+            (line.kind, line.inode) = (kind, inode);
+            if options.from == CharsetSource::Auto && may_deceive(name) {
+                line.warning = Some(Warning::Overlong);
+            }
+            lines.push(line);
+        }
     }
     lines.sort_unstable_by(|one, other| one.old.cmp(&other.old));
     // A directory that changes while it is read can list an entry twice.
@@ -50,18 +58,6 @@ pub fn plan(
     }
     collisions::resolve(options, listing, &mut lines, same);
     lines
-}
-
-fn line(options: &PlanOptions, choice: &CharsetChoice, entry: ListedEntry<'_>) -> Option<PlanLine> {
-    // A broken filesystem may give what is no name.
-    let old = BackingName::parse(entry.name).ok()?;
-    let mut line = name_change(options, choice, &old)?;
-    (line.kind, line.inode) = (entry.kind, entry.inode);
-    let is_suspicious = options.from == CharsetSource::Auto && may_deceive(entry.name);
-    if is_suspicious {
-        line.warning = Some(Warning::Overlong);
-    }
-    Some(line)
 }
 
 /// Plans a directory that is open.
