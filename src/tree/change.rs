@@ -113,12 +113,10 @@ impl Retarget {
         let mut targets: Vec<Vec<&[u8]>> = vec![Vec::new()];
         for (&old, &new) in old.iter().zip(&new) {
             let is_one = old == new || targets.len() >= MOST;
-            let choice = if is_one { vec![old] } else { vec![old, new] };
-            let longer = choice.iter().flat_map(|&name| {
-                let longer = targets.iter().cloned();
-                longer.map(move |target| [target, vec![name]].concat())
-            });
-            targets = longer.collect();
+            let mut other = if is_one { Vec::new() } else { targets.clone() };
+            targets.iter_mut().for_each(|target| target.push(old));
+            other.iter_mut().for_each(|target| target.push(new));
+            targets.extend(other);
         }
         if old.len() != new.len() {
             targets = vec![old];

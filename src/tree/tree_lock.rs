@@ -58,6 +58,7 @@ fn take(root: &OwnedFd) -> io::Result<Option<Vec<OwnedFd>>> {
     Ok(Some(held))
 }
 
+/// Locks a directory. Returns `false` if another has its lock.
 fn locked(fd: &OwnedFd, kind: LockKind) -> io::Result<bool> {
     match lock::flock(fd, Some(kind)) {
         Err(error)

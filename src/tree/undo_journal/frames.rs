@@ -53,9 +53,8 @@ impl Seal {
         let hash = Sha256::new().chain_update(self.sum).chain_update(json);
         self.sum = hash.finalize().into();
         self.number += 1;
-        let shown = self.sum.iter().take(16);
-        let shown: String = shown.map(|octet| format!("{octet:02x}")).collect();
-        let sum = format!("{shown} ").into_bytes();
+        let shown = self.sum.first_chunk().copied().map(u128::from_be_bytes);
+        let sum = format!("{:032x} ", shown.unwrap_or_default()).into_bytes();
         let start = self.offset + length(&sum);
         self.offset = start + length(json) + 1;
         (sum, start)
@@ -113,12 +112,11 @@ impl<'f> Frames<'f> {
         let mut line = Vec::new();
         let read = file.by_ref().take(64).read_until(b'\n', &mut line);
         read.map_err(JournalError::io("read the journal"))?;
-        let text = str::from_utf8(&line).ok();
-        let version = text.and_then(|text| text.strip_prefix(MAGIC)?.strip_suffix('\n'));
-        match version.and_then(|version| version.parse().ok()) {
-            Some(VERSION) if line == preamble() => {}
-            Some(version) if version != VERSION => return Err(JournalError::Version(version)),
-            Some(_) | None => return Err(JournalError::NotAJournal),
+        if line != preamble() {
+            let text = str::from_utf8(&line).ok();
+            let version = text.and_then(|text| text.strip_prefix(MAGIC)?.strip_suffix('\n'));
+            let version = version.and_then(|version| version.parse().ok());
+            return Err(version.map_or(JournalError::NotAJournal, JournalError::Version));
         }
         Ok(Self {
             file,
