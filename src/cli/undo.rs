@@ -33,7 +33,7 @@ pub(super) fn run(args: &UndoArgs) -> Result<ExitCode, CommandError> {
     } else {
         Journal::view(&args.journal, &mut |_| ()).map_err(wrong)?
     };
-    let path = journal.header().root.clone();
+    let path = journal.header.root.clone();
     let path = args.root.as_deref().unwrap_or(path.as_path());
     let only = args.only.as_deref().map(|only| names(only, path));
     let only = only.transpose()?;

@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+use strum::VariantArray;
 
 use super::change::Job;
 use super::failpoints;
@@ -55,12 +56,10 @@ pub fn apply(
     let mut executor = Executor::new(root, journal, observer, Mode::Forward)?;
     executor.aside = aside_dir::make(root, journal)
         .map_err(JournalError::io("make a directory for what is put aside"))?;
-    let done = usize::try_from(state.progress).unwrap_or(usize::MAX);
     // A link is never seen to lead to a name that is gone: through a mount the new names are there already.
-    carry_out(&executor, Pass::NoteLinks, 0, threads)?;
-    carry_out(&executor, Pass::Retarget, 0, threads)?;
-    carry_out(&executor, Pass::Rename, done, threads)?;
-    carry_out(&executor, Pass::VerifyLinks, 0, threads)?;
+    for pass in Pass::VARIANTS {
+        carry_out(&executor, *pass, threads)?;
+    }
     let outcome = *executor.count.lock();
     if !outcome.is_stopped {
         sync_all(root)?;
@@ -96,33 +95,33 @@ pub fn apply_live(
     Ok(())
 }
 
-/// Does a part of all jobs, from one of them on, one depth after the other; nothing if it was stopped.
+/// Does a part of all jobs, one depth after the other; nothing if it was stopped. Jobs whose names are known to be done are left out.
 pub(super) fn carry_out(
     executor: &Executor<'_>,
     pass: Pass,
-    from: usize,
     threads: usize,
 ) -> Result<(), JournalError> {
+    let is_marked = executor.mode == Mode::Forward && pass == Pass::Rename;
+    let progress = Some(executor.journal.state().progress).filter(|_| is_marked);
+    let mut done = usize::try_from(progress.unwrap_or(0)).unwrap_or(usize::MAX);
     let jobs = &executor.journal.jobs.places;
     let concerns = |(_, place): &(usize, &Place)| pass == Pass::Rename || place.has_links;
     let mut order: Vec<(usize, &Place)> = jobs
         .iter()
         .enumerate()
-        .skip(from)
+        .skip(done)
         .filter(concerns)
         .collect();
     if executor.mode != Mode::Forward {
         order.reverse();
     }
     let mut marked = Instant::now();
-    let mut done = from;
     for level in order.chunk_by(|(_, one), (_, other)| one.depth == other.depth) {
         together(executor, pass, level, threads)?;
         done += level.len();
         if executor.count.lock().is_stopped {
             break;
         }
-        let is_marked = executor.mode == Mode::Forward && pass == Pass::Rename;
         if is_marked && marked.elapsed() > BETWEEN_MARKS && done < jobs.len() {
             sync_all(executor.root)?;
             let outcome = *executor.count.lock();

@@ -41,11 +41,11 @@ pub fn undo(
             .map_err(JournalError::io("put the time of the root back"))?;
     }
     executor.only = only;
-    carry_out(&executor, Pass::NoteLinks, 0, threads)?;
-    carry_out(&executor, Pass::Rename, 0, threads)?;
-    carry_out(&executor, Pass::Retarget, 0, threads)?;
+    for pass in [Pass::NoteLinks, Pass::Rename, Pass::Retarget] {
+        carry_out(&executor, pass, threads)?;
+    }
     if executor.count.lock().left > 0 {
-        carry_out(&executor, Pass::VerifyLinks, 0, threads)?;
+        carry_out(&executor, Pass::VerifyLinks, threads)?;
     }
     let outcome = *executor.count.lock();
     if outcome.is_stopped {
@@ -75,7 +75,7 @@ pub fn preview(
     let mut executor = Executor::new(root, journal, observer, Mode::Preview)?;
     executor.aside = aside_dir::find(root, journal);
     executor.only = only;
-    carry_out(&executor, Pass::Rename, 0, 1)?;
-    carry_out(&executor, Pass::Retarget, 0, 1)?;
+    carry_out(&executor, Pass::Rename, 1)?;
+    carry_out(&executor, Pass::Retarget, 1)?;
     Ok(executor.count.into_inner())
 }

@@ -69,13 +69,13 @@ pub(super) fn was_done(earlier: &[PathBuf], options: &str, work: &Work<'_>) -> b
         .filter(|_| arguments::is_of_a_plan(options));
     let mut journals = journals.filter_map(|path| Journal::open(path).ok());
     let done = journals.find(|journal| {
-        journal.state().status == Status::Finished && journal.header().options == options
+        journal.state().status == Status::Finished && journal.header.options == options
     });
     if let Some(journal) = &done {
         let State {
             unplanned, left, ..
         } = journal.state();
-        plan_text::print_done_already(journal.path(), unplanned, left);
+        plan_text::print_done_already(&journal.path, unplanned, left);
         let mut counters = work.counters.lock();
         counters.add_unplanned(unplanned);
         counters.failed += left;
@@ -98,7 +98,7 @@ fn go_on(
         CommandError::failure(format!("the journal {name} cannot be resumed: {error}"))
     };
     let mut journal = Journal::open(last).map_err(fault)?;
-    let is_the_same = arguments::is_of_a_plan(options) && journal.header().options == options;
+    let is_the_same = arguments::is_of_a_plan(options) && journal.header.options == options;
     let State {
         status, unplanned, ..
     } = journal.state();
@@ -111,7 +111,7 @@ fn go_on(
             carry_out(root, &mut journal, work)?;
             let free = free.filter(|_| !is_the_same);
             // Planned anew just so, it would be counted twice.
-            if free.is_none() || journal.header().options != options {
+            if free.is_none() || journal.header.options != options {
                 work.counters.lock().add_unplanned(unplanned);
             }
             Ok(free)
@@ -149,7 +149,7 @@ fn carry_out(root: &Root, journal: &mut Journal, work: &Work<'_>) -> Result<(), 
     let to_go_on = outcome
         .is_stopped
         .then_some("to go on, give the same command again");
-    let path = ShellWord::of(journal.path());
+    let path = ShellWord::of(&journal.path);
     let to_go_back = (done > 0).then(|| format!("to go back: utf8fs undo --apply {path}"));
     let ways: Vec<&str> = to_go_on.into_iter().chain(to_go_back.as_deref()).collect();
     if !ways.is_empty() {

@@ -46,7 +46,7 @@ pub(in crate::tree) fn find(root: &OwnedFd, journal: &Journal) -> Option<Dir> {
 pub(in crate::tree) fn settle(aside: &Dir, root: &OwnedFd, journal: &Journal) -> io::Result<()> {
     let (born, mtime) = (Stat::of(aside)?.btime, Stat::of(root)?.mtime);
     if born.is_some_and(|born| is_near(born, mtime)) {
-        set_mtime(root, journal.header().mtime)?;
+        set_mtime(root, journal.header.mtime)?;
     }
     Ok(())
 }
@@ -65,7 +65,7 @@ pub(in crate::tree) fn remove(
     match failpoints::change(|| Dir::new(root).rmdir(&name)) {
         Ok(()) => set_mtime(root, before.mtime),
         Err(error) if was_killed && error.raw_os_error() == Some(libc::ENOENT) => {
-            set_mtime(root, journal.header().mtime)
+            set_mtime(root, journal.header.mtime)
         }
         // Something is in it that could not be brought back.
         Err(_) => Ok(()),
@@ -83,7 +83,7 @@ fn set_mtime(root: &OwnedFd, mtime: Time) -> io::Result<()> {
 
 /// Returns the name of the directory; `None` if the journal sets nothing aside.
 fn name(journal: &Journal) -> Option<BackingName> {
-    let name = || own_name(&format!(".utf8fs-aside-{}", journal.header().id));
+    let name = || own_name(&format!(".utf8fs-aside-{}", journal.header.id));
     (journal.jobs.has_asides).then(name)
 }
 

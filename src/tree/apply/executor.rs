@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 
 use parking_lot::Mutex;
+use strum::VariantArray;
 
 use super::aside_dir::is_near;
 use super::observer::{Done, Observer};
@@ -36,8 +37,8 @@ impl Mode {
     }
 }
 
-/// A pass through the tree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A pass through the tree. Changes are made by all of them, in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, VariantArray)]
 pub(in crate::tree) enum Pass {
     /// Notes where links lead.
     NoteLinks,
@@ -107,7 +108,7 @@ impl<'e> Executor<'e> {
         mode: Mode,
     ) -> Result<Self, JournalError> {
         let io = JournalError::io("look at the tree");
-        if !journal.header().inode.is(&Stat::of(root).map_err(io)?) {
+        if !journal.header.inode.is(&Stat::of(root).map_err(io)?) {
             return Err(JournalError::NotThisTree);
         }
         if mode != Mode::Preview {

@@ -67,8 +67,7 @@ impl Executor<'_> {
         // The name of the other link while there are two.
         let beside = own_name(&format!(
             ".utf8fs-{}-{:x}",
-            self.journal.header().id,
-            change.id.ino
+            self.journal.header.id, change.id.ino
         ));
         let mut found = None;
         for name in change.names() {

@@ -20,9 +20,11 @@ use crate::tree::failpoints;
 /// A journal that holds all of a migration.
 #[derive(Debug)]
 pub struct Journal {
-    pub(super) path: PathBuf,
+    /// The path that it was opened by.
+    pub path: PathBuf,
     pub(super) file: File,
-    pub(super) header: JournalHeader,
+    /// The identity of the journal, the tree and the options of the migration.
+    pub header: JournalHeader,
     pub(crate) jobs: JobIndex,
     pub(super) tail: Mutex<Tail>,
 }
@@ -132,18 +134,6 @@ impl Journal {
             jobs,
             tail: Mutex::new(tail),
         })
-    }
-
-    /// Returns the path that it was opened by.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Returns the identity of the journal, the tree and the options of the migration.
-    #[must_use]
-    pub fn header(&self) -> &JournalHeader {
-        &self.header
     }
 
     /// Returns how far the migration got.

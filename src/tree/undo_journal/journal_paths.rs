@@ -59,7 +59,7 @@ impl Journal {
     /// undone. One that cannot be read may be of such a migration.
     #[must_use]
     pub fn later(&self) -> Option<PathBuf> {
-        let path = self.path();
+        let path = &self.path;
         let number = path.extension().and_then(OsStr::to_str);
         let number = number.and_then(|number| number.parse::<u16>().ok());
         let first = number.map_or(path.to_owned(), |_| path.with_extension(""));
@@ -68,7 +68,7 @@ impl Journal {
         let later = later.take_while(|path| is_there(path).unwrap_or(true));
         let is_in_the_way = |later: &PathBuf| match Self::view(later, &mut |_| ()) {
             Ok(later) => {
-                later.header().root == self.header().root && later.state().status != Status::Undone
+                later.header.root == self.header.root && later.state().status != Status::Undone
             }
             Err(error) => !matches!(error, JournalError::NotAJournal),
         };

@@ -32,7 +32,7 @@ fn drafted() -> (Stage, Vec<u8>) {
     stage.link(b"\xFCber", &[b"link"]);
     stage.age();
     let (journal, _) = stage.draft().unwrap();
-    let octets = fs::read(journal.path()).unwrap();
+    let octets = fs::read(&journal.path).unwrap();
     drop(journal);
     (stage, octets)
 }
