@@ -30,23 +30,17 @@ impl Executor<'_> {
     }
 }
 
-/// A place of an entry.
-#[derive(Debug, Clone, Copy)]
-enum Spot<'c> {
-    /// A name in its directory.
-    Name(&'c BackingName),
-    /// The place of the change of that number in the directory of what is set aside.
-    Aside(usize),
-}
+/// A place of an entry: a directory, and a name in it.
+type Place<'c> = (Dir<BorrowedFd<'c>>, BackingName);
 
-/// A rename of an entry.
-#[derive(Clone, Copy)]
+/// A rename of an entry. A place is `None` in the directory of what is set aside, where that is gone.
+#[derive(Clone)]
 struct Move<'c> {
     /// The index of the entry in the chain.
     entry: usize,
     change: &'c Change,
-    from: Spot<'c>,
-    to: Spot<'c>,
+    from: Option<Place<'c>>,
+    to: Option<Place<'c>>,
 }
 
 impl Move<'_> {
@@ -70,9 +64,6 @@ struct Chain<'c> {
     moves: Vec<Move<'c>>,
 }
 
-/// The descriptor and the name of a spot.
-type Place<'c> = (Dir<BorrowedFd<'c>>, BackingName);
-
 impl<'c> Chain<'c> {
     fn new(
         executor: &'c Executor<'c>,
@@ -80,23 +71,30 @@ impl<'c> Chain<'c> {
         first: usize,
         changes: &'c [Change],
     ) -> Self {
+        let here = |name: &BackingName| Some((Dir::new(dir.dir.as_fd()), name.clone()));
         let (mut moves, mut last) = (Vec::with_capacity(changes.len()), None);
         for (entry, change) in changes.iter().enumerate() {
-            let from = Spot::Name(&change.name);
+            let from = here(&change.name);
             let to = match &change.to {
-                Some(Destination::Name(new)) => Spot::Name(new),
-                Some(Destination::Aside) => Spot::Aside(first + entry),
+                Some(Destination::Name(new)) => here(new),
+                Some(Destination::Aside) => executor.aside.as_ref().map(|aside| {
+                    let name = entry_name(dir.job.number, first + entry);
+                    (Dir::new(aside.as_fd()), name)
+                }),
                 None => continue,
             };
-            let meantime = change.meantime.as_ref().map(Spot::Name);
             let step = |from, to| Move {
                 entry,
                 change,
                 from,
                 to,
             };
-            moves.push(step(from, meantime.unwrap_or(to)));
-            last = last.or(meantime.map(|meantime| step(meantime, to)));
+            if let Some(meantime) = &change.meantime {
+                moves.push(step(from, here(meantime)));
+                last = Some(step(here(meantime), to));
+            } else {
+                moves.push(step(from, to));
+            }
         }
         moves.extend(last);
         if !executor.mode.is_forward() {
@@ -131,7 +129,7 @@ impl<'c> Chain<'c> {
             left.extend(rest.iter().map(|step| (step.entry, step.change)));
             if made.iter().any(|step| left.contains_key(&step.entry)) {
                 for step in made.iter().rev() {
-                    if self.make(&step.back())?.is_err() {
+                    if self.make(&step.clone().back())?.is_err() {
                         break;
                     }
                     left.insert(step.entry, step.change);
@@ -162,16 +160,16 @@ impl<'c> Chain<'c> {
     fn made(&self) -> Result<usize, SkipReason> {
         let is_fewest = self.moves.len() == 1 || self.executor.journal.state().is_linking;
         let mut reason = SkipReason::Gone;
-        let mut is_at = |change: &Change, spot: Spot<'_>| -> Result<bool, SkipReason> {
-            let Some((dir, name)) = self.place(spot) else {
+        let mut is_at = |change: &Change, place: Option<&Place<'_>>| -> Result<bool, SkipReason> {
+            let Some((dir, name)) = place else {
                 return Ok(false);
             };
-            let Some(stat) = if_there(dir.stat_child(&name))? else {
+            let Some(stat) = if_there(dir.stat_child(name))? else {
                 return Ok(false);
             };
             reason = SkipReason::Changed;
             let is_entry =
-                change.id.is(&stat) || matches!(target_of(&dir, &name, change, &stat), Ok(Some(_)));
+                change.id.is(&stat) || matches!(target_of(dir, name, change, &stat), Ok(Some(_)));
             if is_entry {
                 self.dir.see(&stat);
             }
@@ -180,7 +178,7 @@ impl<'c> Chain<'c> {
         let mut right = BTreeMap::new();
         for step in &self.moves {
             if let Entry::Vacant(is_right) = right.entry(step.entry) {
-                is_right.insert(is_at(step.change, step.from)?);
+                is_right.insert(is_at(step.change, step.from.as_ref())?);
             }
         }
         let mut wrong = right.values().filter(|is_right| !**is_right).count();
@@ -189,7 +187,7 @@ impl<'c> Chain<'c> {
             if is_fewest && made.is_some() {
                 break;
             }
-            let is_right = is_at(step.change, step.to)?;
+            let is_right = is_at(step.change, step.to.as_ref())?;
             let was_right = right.insert(step.entry, is_right).unwrap_or(false);
             wrong = wrong + usize::from(was_right) - usize::from(is_right);
             if wrong == 0 {
@@ -201,37 +199,25 @@ impl<'c> Chain<'c> {
         Ok(made)
     }
 
-    /// Returns the directory and the name of a spot.
-    fn place(&self, spot: Spot<'_>) -> Option<Place<'_>> {
-        match spot {
-            Spot::Name(name) => Some((Dir::new(self.dir.dir.as_fd()), name.clone())),
-            Spot::Aside(number) => {
-                let aside = self.executor.aside.as_ref()?;
-                let name = entry_name(self.dir.job.number, number);
-                Some((Dir::new(aside.as_fd()), name))
-            }
-        }
-    }
-
     /// Makes a move, or reports that it would be made.
     ///
     /// # Errors
     /// Those of the journal; why the entry is left.
     fn make(&self, step: &Move<'_>) -> Result<Result<(), SkipReason>, JournalError> {
-        let movement = match (step.from, step.to) {
-            (Spot::Aside(_), Spot::Name(to)) => Movement::Back(to),
-            (_, Spot::Name(to)) => Movement::To(to),
-            (_, Spot::Aside(_)) => Movement::Aside,
-        };
-        let (Some(from), Some(to)) = (self.place(step.from), self.place(step.to)) else {
+        let (Some(from), Some(to)) = (&step.from, &step.to) else {
             return Ok(Err(SkipReason::Gone));
         };
         if self.executor.mode != Mode::Preview {
-            if let Err(reason) = self.rename(step.change, &from, &to)? {
+            if let Err(reason) = self.rename(step.change, from, to)? {
                 return Ok(Err(reason));
             }
             self.dir.changed.set(true);
         }
+        let movement = match (&step.change.to, self.executor.mode.is_forward()) {
+            (Some(Destination::Aside), true) => Movement::Aside,
+            (Some(Destination::Aside), false) => Movement::Back(&to.1),
+            (Some(Destination::Name(_)) | None, _) => Movement::To(&to.1),
+        };
         let directory = &self.dir.job.directory;
         self.executor.observer.step(directory, &from.1, movement);
         Ok(Ok(()))
