@@ -23,9 +23,9 @@ use crate::fs::audit::Verdict;
 use crate::names::{BackingName, Quoted};
 use crate::records::{Kind, PlanLine, Reason, TreePath};
 use crate::tree::apply::{Movement, Observer, apply_live};
-use crate::tree::change::{Change, InodeId, Job};
-use crate::tree::plan::plan_directory::plan;
-use crate::tree::plan::{EntryList, ListedEntry, PlanOptions, TreeGuess};
+use crate::tree::plan::{
+    DirectoryPlan, EntryList, ListedEntry, PlanOptions, TreeGuess, plan_directory,
+};
 use crate::tree::undo_journal::{Journal, JournalError, SkipReason, Skipped};
 
 /// Most entries of one user that are renamed at a time.
@@ -99,24 +99,24 @@ fn mend(
     batches: HashMap<FileHandle, Batch>,
 ) -> Result<(), JournalError> {
     let judge = guarded.judge();
-    let (mut moving, mut jobs) = (Moving::new(), Vec::new());
+    let (mut moving, mut plans) = (Moving::new(), Vec::new());
     for (handle, mut batch) in batches {
         if !guarded.is_over()
-            && let Some(job) = job(guarded, &judge, &handle, &mut batch)
+            && let Some(plan) = plan(guarded, &judge, &handle, &mut batch)
         {
-            let moving = moving.entry(job.directory.clone()).or_default();
+            let moving = moving.entry(plan.directory()).or_default();
             moving.extend(batch.drain());
-            jobs.push(job);
+            plans.push(plan);
         }
         guarded.pending.put_back(batch.into_values());
     }
     // The deepest first: what is renamed keeps no directory below from being found.
-    jobs.sort_by_key(|job: &Job| Reverse(job.directory.len()));
+    plans.sort_by_key(|plan: &DirectoryPlan| Reverse(plan.directory().len()));
     let results = Results {
         guarded,
         moving: Mutex::new(moving),
     };
-    let done = apply_live(guarded.directories.root(), journal, jobs, &results);
+    let done = apply_live(guarded.directories.root(), journal, &plans, &results);
     let moving = results.moving.into_inner().into_values();
     guarded
         .pending
@@ -124,8 +124,13 @@ fn mend(
     done
 }
 
-/// Returns the changes of a directory. Takes out of the batch what is reported, and what conforms by now.
-fn job(guarded: &Guarded, judge: &Judge, handle: &FileHandle, batch: &mut Batch) -> Option<Job> {
+/// Plans the changes of a directory. Takes out of the batch what is reported, and what conforms by now.
+fn plan(
+    guarded: &Guarded,
+    judge: &Judge,
+    handle: &FileHandle,
+    batch: &mut Batch,
+) -> Option<DirectoryPlan> {
     // It may have been moved since.
     let (directory, dir) = match guarded.directories.open(handle) {
         Ok(opened) => opened,
@@ -136,7 +141,7 @@ fn job(guarded: &Guarded, judge: &Judge, handle: &FileHandle, batch: &mut Batch)
             return None;
         }
     };
-    let found = Stat::of(&dir).ok()?;
+    let inode = Stat::of(&dir).ok()?.ino;
     // Those that can be renamed now, by the section that holds.
     let mut ready: BTreeMap<Option<usize>, EntryList> = BTreeMap::new();
     batch.retain(|name, waiting| {
@@ -184,27 +189,26 @@ fn job(guarded: &Guarded, judge: &Judge, handle: &FileHandle, batch: &mut Batch)
         if guarded.is_over() {
             return None;
         }
-        for line in planned {
-            if let Some(change) = Change::of(&line) {
-                changes.push(change);
+        for mut line in planned {
+            names.remove(line.old.as_bytes());
+            if line.is_change() {
+                line.directory.clone_from(&directory.path);
+                line.directory_inode = inode;
+                changes.push(line);
             } else if let Some(waiting) = batch.remove(&line.old) {
                 let wanted = line.candidates.first().map(|candidate| &candidate.name);
                 let sibling = wanted.filter(|_| line.reason == Reason::Taken);
                 leave(guarded, &waiting, sibling, &format!("{:?}", line.reason));
             }
-            names.remove(line.old.as_bytes());
         }
         // What the planner keeps, or is gone.
         for (_, waiting) in batch.extract_if(|name, _| names.contains(name.as_bytes())) {
             report_left(guarded, &waiting, None);
         }
     }
-    (!changes.is_empty()).then(|| Job {
-        number: 0,
-        directory: directory.path.clone(),
-        inode: InodeId::of(&found),
-        mtime: found.mtime,
-        changes,
+    (!changes.is_empty()).then_some(DirectoryPlan {
+        entries: changes.len(),
+        lines: changes,
     })
 }
 
@@ -218,7 +222,8 @@ fn lines(dir: &Dir, options: &PlanOptions, entries: &EntryList) -> io::Result<Ve
     let numbers = entries.iter().map(|entry| (entry.name, entry.inode));
     let numbers: HashMap<_, _> = numbers.collect();
     let is_included = |entry: &ListedEntry<'_>| numbers.contains_key(entry.name);
-    let plan = |listing: &_| plan(options, &tree, listing, &is_included, &|_, _| false);
+    let plan =
+        |listing: &_| plan_directory::plan(options, &tree, listing, &is_included, &|_, _| false);
     if options.needs_guesses() {
         let mut lines = plan(&EntryList::read(dir)?);
         // A listing may have other numbers than statx(2), as that of overlayfs has for directories.

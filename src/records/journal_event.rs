@@ -133,9 +133,6 @@ pub struct Change {
     /// attributes stay (law T6).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<Retarget>,
-    /// The file that it is set aside for, where they have to be compared again; no part of a journal.
-    #[serde(skip)]
-    pub same_as: Option<BackingName>,
 }
 
 /// The destination of an entry.
@@ -151,7 +148,7 @@ pub enum Destination {
 /// The targets of a symbolic link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Retarget {
-    /// The target before anything is done; empty until it was read.
+    /// The target before anything is done.
     pub old: Name<'static>,
     /// The target that it gets.
     pub new: Name<'static>,

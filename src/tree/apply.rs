@@ -19,6 +19,7 @@ use strum::VariantArray;
 
 use super::change::Job;
 use super::failpoints;
+use super::plan::DirectoryPlan;
 use super::undo_journal::{Journal, JournalError, Place, Status};
 use crate::backing::file;
 use crate::records::JournalEvent;
@@ -68,22 +69,23 @@ pub fn apply(
     Ok(outcome)
 }
 
-/// Journals jobs, and does them, in a tree that others work in. Each directory is given by the names that lead to it now.
+/// Journals plans, and does them, in a tree that others work in. Each directory is given by the names that lead to it now.
 ///
 /// # Errors
 /// [`JournalError::Io`] of the journal; [`JournalError::NotThisTree`], [`JournalError::ReadOnly`].
 pub fn apply_live(
     root: &OwnedFd,
     journal: &Journal,
-    mut jobs: Vec<Job>,
+    plans: &[DirectoryPlan],
     observer: &dyn Observer,
 ) -> Result<(), JournalError> {
     let executor = Executor::new(root, journal, observer, Mode::Live)?;
-    for job in &mut jobs {
-        let skipped = job.verify(root);
+    let mut jobs = Vec::new();
+    for plan in plans {
+        let (job, skipped) = Job::of(root, plan);
+        jobs.extend(job);
         skipped.iter().for_each(|skipped| observer.skipped(skipped));
     }
-    jobs.retain(|job| !job.changes.is_empty());
     if jobs.is_empty() {
         return Ok(());
     }

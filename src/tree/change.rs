@@ -2,40 +2,13 @@
 
 use crate::backing::{Dir, Stat, file};
 use crate::names::BackingName;
+use crate::records::Name;
 pub use crate::records::{Change, Destination, InodeId, Job, Retarget, TreePath, join_path};
-use crate::records::{Name, PlanLine};
 
 /// Longest target that symlink(2) takes.
 pub(super) const LONGEST_TARGET: usize = 4095;
 
 impl Change {
-    /// Returns the change that a line of a plan asks for; `None` if it leaves the entry as it is.
-    #[must_use]
-    pub fn of(line: &PlanLine) -> Option<Self> {
-        let new = line.new.clone().filter(|new| *new != line.old);
-        let aside = line.same_as.as_ref().map(|_| Destination::Aside);
-        let to = aside.or(new.map(Destination::Name));
-        let target = line.new_target.clone();
-        let target = target.filter(|new| line.target.as_ref() != Some(new));
-        (to.is_some() || target.is_some()).then(|| Self {
-            name: line.old.clone(),
-            id: InodeId {
-                ino: line.inode,
-                born: None,
-            },
-            kind: line.kind,
-            to,
-            meantime: None,
-            is_chained: false,
-            target: target.map(|new| Retarget {
-                old: line.target.clone().unwrap_or_default(),
-                new,
-            }),
-            // The planner compared them just now.
-            same_as: line.same_as.clone().filter(|_| line.number > 0),
-        })
-    }
-
     /// Returns the name that it gets, if it gets one.
     #[must_use]
     pub fn new_name(&self) -> Option<&BackingName> {

@@ -76,7 +76,7 @@ impl PlanSink for CharsetSurvey {
         let mut lines = plan.lines.iter().filter(is_ill_formed).peekable();
         if lines.peek().is_some() {
             let names = SurveyedNames::of(lines);
-            self.0.lock().push((plan.directory().into(), names));
+            self.0.lock().push((plan.directory(), names));
         }
     }
 

@@ -18,7 +18,7 @@ use crate::cli::{CommandError, Doing, ExitCode, cannot_be};
 use crate::names::Quoted;
 use crate::records::PlanLine;
 use crate::tree::apply::Observer;
-use crate::tree::change::{TreePath, join_path};
+use crate::tree::change::{Job, TreePath, join_path};
 use crate::tree::plan::planner::Planner;
 use crate::tree::plan::{DirectoryPlan, Filter, PlanOptions, PlanSink};
 use crate::tree::tree_walk::Place;
@@ -105,12 +105,9 @@ impl<'w> Work<'w> {
         draft: Option<&Draft>,
     ) -> Result<(), CommandError> {
         self.print_plan(plan, draft.is_none());
-        let Some(mut job) = plan.job() else {
-            return Ok(());
-        };
         let skipped = match draft {
-            Some(draft) => draft.add(job),
-            None => Ok(job.verify(&root.fd)),
+            Some(draft) => draft.add(plan),
+            None => Ok(Job::of(&root.fd, plan).1),
         };
         let skipped = skipped
             .map_err(|error| CommandError::failure(format!("{error}; nothing was changed")))?;

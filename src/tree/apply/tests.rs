@@ -175,20 +175,21 @@ fn what_others_have_changed_is_left_and_the_rest_done() {
 #[test]
 fn what_is_not_as_planned_is_told_when_it_is_drafted() {
     let stage = small();
-    let mut jobs = plan(&stage.root());
-    for step in jobs.iter_mut().flat_map(|job| &mut job.changes) {
-        match step.name.as_bytes() {
-            b"1\xE9" => step.id.ino += 1_000_000,
-            b"2\xE9" => step.name = name(b"gone"),
-            b"caf\xE9" => step.kind = crate::backing::Kind::Symlink,
+    let mut plans = plan(&stage.root());
+    for line in plans.iter_mut().flat_map(|plan| &mut plan.lines) {
+        match line.old.as_bytes() {
+            b"1\xE9" => line.inode += 1_000_000,
+            b"2\xE9" => line.old = name(b"gone"),
+            b"caf\xE9" => line.kind = crate::backing::Kind::Symlink,
             _ => {}
         }
     }
-    jobs.push(Job {
-        directory: [name(b"none")].into(),
-        ..jobs[0].clone()
-    });
-    let (journal, left) = stage.draft_of(&jobs).unwrap();
+    let mut nowhere = plans[0].clone();
+    for line in &mut nowhere.lines {
+        line.directory = [name(b"none")].into();
+    }
+    plans.push(nowhere);
+    let (journal, left) = stage.draft_of(&plans).unwrap();
     let told: Vec<SkipReason> = left.iter().map(|left| left.reason).collect();
     let count = |why| told.iter().filter(|&&told| told == why).count();
     assert_eq!(
@@ -198,7 +199,7 @@ fn what_is_not_as_planned_is_told_when_it_is_drafted() {
     );
     assert_eq!(
         count(SkipReason::Elsewhere),
-        jobs[0].changes.len(),
+        plans[0].lines.len(),
         "{left:?}"
     );
     assert_eq!(journal.steps(), 3);
@@ -218,8 +219,8 @@ fn a_link_with_several_names_and_a_chain_that_is_broken_are_left() {
         stage.file(&[format!("1-chain-{index}").as_bytes()]);
     }
     stage.age();
-    let jobs = plan(&stage.root());
-    let (mut journal, left) = stage.draft_of(&jobs).unwrap();
+    let plans = plan(&stage.root());
+    let (mut journal, left) = stage.draft_of(&plans).unwrap();
     assert!(
         left.iter()
             .all(|left| left.reason == SkipReason::HardLinked),
@@ -255,8 +256,8 @@ fn a_ring_that_is_interrupted_by_another_file_is_put_back() {
     }
     let (mut journal, _) = stage.draft().unwrap();
     // 3 goes between, 2 becomes 3, 1 becomes 2, and then somebody has taken 1: a directory, which stays.
-    let jobs = plan(&stage.root());
-    assert_eq!(jobs[0].changes.len(), 3);
+    let plans = plan(&stage.root());
+    assert_eq!(plans[0].lines.len(), 3);
     let between = stage.tree().join(".utf8fs-meantime-1");
     fs::create_dir(&between).unwrap();
     let (outcome, left) = stage.apply(&mut journal);

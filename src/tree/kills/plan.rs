@@ -5,7 +5,8 @@ use std::os::fd::OwnedFd;
 
 use crate::backing::{Dir, Entries, Kind, Stat, file};
 use crate::names::BackingName;
-use crate::tree::change::{Change, Destination, InodeId, Job, Retarget};
+use crate::records::{PlanLine, Reason};
+use crate::tree::plan::DirectoryPlan;
 
 pub(in crate::tree) fn name(octets: &[u8]) -> BackingName {
     BackingName::parse(octets).unwrap()
@@ -23,13 +24,13 @@ pub(in crate::tree) fn latin(octets: &[u8]) -> Vec<u8> {
 /// What becomes of each entry, by its name:
 /// what is no UTF-8 is read as ISO-8859-1, in names and targets; `N-chain-K` becomes `N-chain-K+1`; `N-ring-K` becomes the next
 /// one in a ring; `aside-*` is put aside.
-pub(in crate::tree) fn plan(root: &OwnedFd) -> Vec<Job> {
-    let mut jobs = Vec::new();
-    jobs_of(&Dir::new(root.try_clone().unwrap()), &[], &mut jobs);
-    jobs
+pub(in crate::tree) fn plan(root: &OwnedFd) -> Vec<DirectoryPlan> {
+    let mut plans = Vec::new();
+    plans_of(&Dir::new(root.try_clone().unwrap()), &[], &mut plans);
+    plans
 }
 
-fn jobs_of(dir: &Dir, place: &[BackingName], jobs: &mut Vec<Job>) {
+fn plans_of(dir: &Dir, place: &[BackingName], plans: &mut Vec<DirectoryPlan>) {
     let mut entries = Entries::open(dir, libc::O_NOATIME).unwrap();
     let mut all = Vec::new();
     while let Some(entry) = entries.next().unwrap() {
@@ -49,59 +50,46 @@ fn jobs_of(dir: &Dir, place: &[BackingName], jobs: &mut Vec<Job>) {
     {
         *rings.entry(first).or_default() += 1;
     }
-    let mut changes = Vec::new();
+    let stat = Stat::of(dir).unwrap();
+    let mut lines = Vec::new();
     for (entry, ino, kind) in &all {
         let octets = entry.as_bytes();
-        let mut target = None;
+        let mut line = PlanLine {
+            directory: place.into(),
+            directory_inode: stat.ino,
+            ..PlanLine::new(entry.clone(), *kind, *ino, Reason::Decoded)
+        };
         if *kind == Kind::Symlink {
             let old = file::readlink(dir.child(entry).unwrap()).unwrap();
             if std::str::from_utf8(&old).is_err() {
-                let new = latin(&old);
-                let (old, new) = (old.into(), new.into());
-                target = Some(Retarget { old, new });
+                line.new_target = Some(latin(&old).into());
+                line.target = Some(old.into());
             }
         }
-        let mut to = None;
         if std::str::from_utf8(octets).is_err() {
-            to = Some(Destination::Name(name(&latin(octets))));
+            line.new = Some(name(&latin(octets)));
         } else if octets.starts_with(b"aside-") {
-            to = Some(Destination::Aside);
+            line.same_as = Some(name(b"another"));
         } else if let Some((first, number)) = numbered(octets, "-chain-") {
             let new = format!("{first}-chain-{}", number + 1);
-            to = Some(Destination::Name(name(new.as_bytes())));
+            line.new = Some(name(new.as_bytes()));
         } else if let Some((first, number)) = numbered(octets, "-ring-") {
             let new = format!("{first}-ring-{}", number % rings[&first] + 1);
-            to = Some(Destination::Name(name(new.as_bytes())));
+            line.new = Some(name(new.as_bytes()));
         }
-        if to.is_some() || target.is_some() {
-            changes.push(Change {
-                name: entry.clone(),
-                id: InodeId {
-                    ino: *ino,
-                    born: None,
-                },
-                kind: *kind,
-                to,
-                meantime: None,
-                is_chained: false,
-                target,
-                same_as: None,
-            });
+        if line.is_change() {
+            lines.push(line);
         }
         if *kind == Kind::Dir {
             let mut below = place.to_vec();
             below.push(entry.clone());
-            jobs_of(&Dir::new(dir.child(entry).unwrap()), &below, jobs);
+            plans_of(&Dir::new(dir.child(entry).unwrap()), &below, plans);
         }
     }
-    if !changes.is_empty() {
-        let stat = Stat::of(dir).unwrap();
-        jobs.push(Job {
-            number: 0,
-            directory: place.into(),
-            inode: InodeId::of(&stat),
-            mtime: stat.mtime,
-            changes,
+    if !lines.is_empty() {
+        plans.push(DirectoryPlan {
+            entries: all.len(),
+            lines,
         });
     }
 }

@@ -16,7 +16,8 @@ use super::plan::{name, plan};
 use crate::backing::{Dir, SetTime, Stat, Time, file};
 use crate::names::BackingName;
 use crate::tree::apply::{Observer, Outcome, apply};
-use crate::tree::change::{Job, TreePath};
+use crate::tree::change::TreePath;
+use crate::tree::plan::DirectoryPlan;
 use crate::tree::rollback::undo;
 use crate::tree::undo_journal::{Draft, Journal, JournalError, Skipped, Unplanned};
 
@@ -125,14 +126,14 @@ impl Stage {
 
     pub(in crate::tree) fn draft_of(
         &self,
-        jobs: &[Job],
+        plans: &[DirectoryPlan],
     ) -> Result<(Journal, Vec<Skipped>), JournalError> {
         let tree = self.tree();
         let tree = tree.as_os_str().as_bytes();
         let draft = Draft::create(&self.journal(), &self.root(), tree, "--from iso-8859-1")?;
         let mut left = Vec::new();
-        for job in jobs {
-            left.extend(draft.add(job.clone())?);
+        for plan in plans {
+            left.extend(draft.add(plan)?);
         }
         Ok((draft.commit(Unplanned::default())?, left))
     }

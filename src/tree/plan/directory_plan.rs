@@ -1,8 +1,7 @@
 //! The plan of a directory, by the planner or from a file.
 
 use crate::names::BackingName;
-use crate::records::{FileTime, Kind, PlanLine, Reason, TreePath};
-use crate::tree::change::{Change, InodeId, Job, join_path};
+use crate::records::{Destination, Kind, Name, PlanLine, Reason, TreePath, join_path};
 
 /// The plan of a directory.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -16,31 +15,15 @@ pub struct DirectoryPlan {
 impl DirectoryPlan {
     /// Returns the directory; the root where there are no lines.
     #[must_use]
-    pub fn directory(&self) -> &[BackingName] {
-        self.lines.first().map_or(&[], |line| &line.directory)
+    pub fn directory(&self) -> TreePath {
+        let first = self.lines.first();
+        first.map_or_else(TreePath::default, |line| line.directory.clone())
     }
 
     /// Returns its path from the root of the tree.
     #[must_use]
     pub fn path(&self) -> Vec<u8> {
-        join_path(self.directory())
-    }
-
-    /// Returns the changes that the lines ask for; `None` if there are none.
-    #[must_use]
-    pub fn job(&self) -> Option<Job> {
-        let first = self.lines.first()?;
-        let changes: Vec<Change> = self.lines.iter().filter_map(Change::of).collect();
-        (!changes.is_empty()).then(|| Job {
-            number: 0,
-            directory: first.directory.clone(),
-            inode: InodeId {
-                ino: first.directory_inode,
-                born: None,
-            },
-            mtime: FileTime::default(),
-            changes,
-        })
+        join_path(&*self.directory())
     }
 }
 
@@ -65,6 +48,25 @@ impl PlanLine {
             target: None,
             new_target: None,
         }
+    }
+
+    /// Returns the destination of the entry; `None` if it keeps its name.
+    pub(in crate::tree) fn destination(&self) -> Option<Destination> {
+        let new = self.new.clone().filter(|new| *new != self.old);
+        let aside = self.same_as.as_ref().map(|_| Destination::Aside);
+        aside.or(new.map(Destination::Name))
+    }
+
+    /// Returns the target that the link gets; `None` if it keeps its own.
+    pub(in crate::tree) fn retarget(&self) -> Option<&Name<'static>> {
+        let new = self.new_target.as_ref();
+        new.filter(|new| self.target.as_ref() != Some(new))
+    }
+
+    /// Does it ask for anything?
+    #[must_use]
+    pub fn is_change(&self) -> bool {
+        self.destination().is_some() || self.retarget().is_some()
     }
 
     /// Does the entry, or the target of the link, stay as it is although something is amiss with it?

@@ -22,6 +22,7 @@ use crate::backing::{LockKind, Stat, lock};
 use crate::records::{JournalEvent, JournalHeader, Name, push_json};
 use crate::tree::change::{InodeId, Job};
 use crate::tree::failpoints;
+use crate::tree::plan::DirectoryPlan;
 
 /// Bytes that are gathered before they are written.
 const BUFFER: usize = 1 << 20;
@@ -113,15 +114,15 @@ impl Draft {
         })
     }
 
-    /// Adds what can be done of a job, as [`Job::verify`] finds. Returns the other changes, which will be left.
+    /// Adds what can be done of a plan, as [`Job::of`] finds. Returns what will be left.
     ///
     /// # Errors
     /// [`JournalError::Io`], disk full among them: then the draft is of no use any more, and nothing was done to the tree.
-    pub fn add(&self, mut job: Job) -> Result<Vec<Skipped>, JournalError> {
-        let skipped = job.verify(&self.root);
-        if job.changes.is_empty() {
+    pub fn add(&self, plan: &DirectoryPlan) -> Result<Vec<Skipped>, JournalError> {
+        let (job, skipped) = Job::of(&self.root, plan);
+        let Some(job) = job else {
             return Ok(skipped);
-        }
+        };
         let mut json = Vec::new();
         push_json(&mut json, &JournalEvent::Job(Cow::Borrowed(&job)));
         let mut spool = self.spool.lock();

@@ -1,114 +1,135 @@
-//! The changes of a directory, compared with what is there when they are put into a journal.
+//! The plan of a directory, compared with what is there when it is put into a journal.
 
 use std::os::fd::OwnedFd;
 
 use super::chains::arrange;
 use super::job_index::JobIndex;
 use super::skipped::{SkipReason, Skipped};
-use crate::backing::{Dir, Kind, Stat};
+use crate::backing::{Dir, Kind};
 use crate::names::BackingName;
+use crate::records::PlanLine;
 use crate::tree::change::{Change, Destination, InodeId, Job, Retarget, read_target};
 use crate::tree::content_eq::have_same_content;
+use crate::tree::plan::DirectoryPlan;
 
 impl Job {
-    /// Looks at the directory of the job and at each entry, and takes out what cannot be done, which is returned. The other changes
-    /// are put in an order in which each name is free before it is taken. No link is followed on the way there, and no mount
-    /// entered (law T5).
+    /// Looks at the directory of a plan and at each entry. Returns what can be done, if anything, in an order in which each name is
+    /// free before it is taken; then what cannot. No link is followed on the way there, and no mount entered (law T5).
     #[must_use]
-    pub fn verify(&mut self, root: &OwnedFd) -> Vec<Skipped> {
+    pub fn of(root: &OwnedFd, plan: &DirectoryPlan) -> (Option<Self>, Vec<Skipped>) {
+        let lines = plan.lines.iter().filter(|line| line.is_change());
+        let Some(first) = lines.clone().next() else {
+            return (None, Vec::new());
+        };
+        let directory = &first.directory;
+        let id = InodeId {
+            ino: first.directory_inode,
+            born: None,
+        };
         let mut skipped = Vec::new();
-        let mut skip = |change: &Change, reason: SkipReason| {
+        let mut skip = |name: &BackingName, reason: SkipReason| {
             skipped.push(Skipped {
-                directory: self.directory.clone(),
-                name: change.name.clone(),
+                directory: directory.clone(),
+                name: name.clone(),
                 reason,
             });
         };
-        let mut changes = std::mem::take(&mut self.changes);
-        let opened = JobIndex::default().open(root, &self.directory, &self.inode);
-        let (dir, stat) = match opened {
+        let (dir, stat) = match JobIndex::default().open(root, directory, &id) {
             Ok(opened) => opened,
             Err(error) => {
                 let reason = SkipReason::of_directory(error);
-                changes.iter().for_each(|change| skip(change, reason));
-                return skipped;
+                lines.for_each(|line| skip(&line.old, reason));
+                return (None, skipped);
             }
         };
-        changes.retain_mut(|change| {
-            if let Err(reason) = complete(&dir, stat.mnt_id, change) {
-                skip(change, reason);
+        let mut changes = Vec::new();
+        for line in lines {
+            if let Err(reason) = verify(&dir, stat.mnt_id, line, &mut changes) {
+                skip(&line.old, reason);
             }
-            change.steps() > 0
-        });
+        }
         // Should a name be there after all, the kernel refuses (law T2).
         let exists = |name: &BackingName| dir.exists(name).unwrap_or(false);
         let (changes, stuck) = arrange(changes, exists);
-        stuck
-            .iter()
-            .for_each(|change| skip(change, SkipReason::Taken));
-        (self.inode, self.mtime, self.changes) = (InodeId::of(&stat), stat.mtime, changes);
-        skipped
+        for change in stuck {
+            skip(&change.name, SkipReason::Taken);
+        }
+        let job = (!changes.is_empty()).then(|| Self {
+            number: 0,
+            directory: directory.clone(),
+            inode: InodeId::of(&stat),
+            mtime: stat.mtime,
+            changes,
+        });
+        (job, skipped)
     }
 }
 
-/// Completes a change with what is there, and takes out of it what cannot be done.
+/// Adds what can be done of what a line asks for.
 ///
 /// # Errors
-/// Why something was taken out.
-fn complete(dir: &Dir, mount: u64, change: &mut Change) -> Result<(), SkipReason> {
-    let found = find(dir, mount, change).inspect_err(|_| {
-        (change.to, change.target) = (None, None);
-    })?;
-    (change.id, change.kind) = (InodeId::of(&found), found.kind());
-    if change.to == Some(Destination::Aside) && !found.is_file() {
-        (change.to, change.target) = (None, None);
-        return Err(SkipReason::Unsafe);
-    }
-    if let Some(same_as) = change.same_as.take()
-        && !have_same_content(dir, &change.name, &same_as).unwrap_or(false)
-    {
-        change.to = None;
-        return Err(SkipReason::Changed);
-    }
-    if let Some(mut target) = change.target.take() {
-        if !found.is_symlink() {
-            return Err(SkipReason::Changed);
-        }
-        if found.nlink > 1 {
-            return Err(SkipReason::HardLinked);
-        }
-        let read = read_target(dir, &change.name)?;
-        if !target.old.as_bytes().is_empty() && target.old != read {
-            change.to = None;
-            return Err(SkipReason::Changed);
-        }
-        target.old = read;
-        change.target = Some(target);
-    } else if found.is_symlink() && found.nlink == 1 && change.to.is_some() {
-        // By its target the link is known if another migration makes it anew. Whether it leads on is verified, too.
-        let read = read_target(dir, &change.name).ok();
-        change.target = read.map(|target| Retarget {
-            old: target.clone(),
-            new: target,
-        });
-    }
-    Ok(())
-}
-
-/// Returns the entry of a change, if it is as it was.
-fn find(dir: &Dir, mount: u64, change: &Change) -> Result<Stat, SkipReason> {
-    let stat = dir.stat_child(&change.name)?;
-    if stat.mnt_id != mount {
+/// Why something cannot be done.
+fn verify(
+    dir: &Dir,
+    mount: u64,
+    line: &PlanLine,
+    changes: &mut Vec<Change>,
+) -> Result<(), SkipReason> {
+    let name = &line.old;
+    let (to, new_target) = (line.destination(), line.retarget());
+    let found = dir.stat_child(name)?;
+    if found.mnt_id != mount {
         return Err(SkipReason::MountPoint);
     }
-    let is_kind = change.kind == Kind::Unknown || change.kind == stat.kind();
+    let read = || read_target(dir, name);
     // A link whose target was changed and put back is another inode than the one that was planned.
-    let is_put_back = |target: &Retarget| {
-        stat.is_symlink() && read_target(dir, &change.name).is_ok_and(|read| read == target.old)
+    let is_put_back = || {
+        let is_link = found.is_symlink() && new_target.is_some();
+        is_link && read().is_ok_and(|read| line.target.as_ref() == Some(&read))
     };
-    if is_kind && (change.id.ino == stat.ino || change.target.as_ref().is_some_and(is_put_back)) {
-        Ok(stat)
-    } else {
-        Err(SkipReason::Changed)
+    let is_kind = line.kind == Kind::Unknown || line.kind == found.kind();
+    if !is_kind || (line.inode != found.ino && !is_put_back()) {
+        return Err(SkipReason::Changed);
     }
+    if to == Some(Destination::Aside) && !found.is_file() {
+        return Err(SkipReason::Unsafe);
+    }
+    // The planner compared them just now.
+    let same_as = line.same_as.as_ref().filter(|_| line.number > 0);
+    if same_as.is_some_and(|same_as| !have_same_content(dir, name, same_as).unwrap_or(false)) {
+        return Err(SkipReason::Changed);
+    }
+    let target = match new_target {
+        Some(_) if !found.is_symlink() => Err(SkipReason::Changed),
+        Some(_) if found.nlink > 1 => Err(SkipReason::HardLinked),
+        Some(new) => match read() {
+            Ok(old) if line.target.as_ref().is_some_and(|target| *target != old) => {
+                return Err(SkipReason::Changed);
+            }
+            Ok(old) => Ok(Some((old, new.clone()))),
+            Err(error) => Err(error.into()),
+        },
+        // By its target the link is known if another migration makes it anew. Whether it leads on is verified, too.
+        None if found.is_symlink() && found.nlink == 1 => {
+            Ok(read().ok().map(|target| (target.clone(), target)))
+        }
+        None => Ok(None),
+    };
+    let (target, result) = match target {
+        Ok(target) => (target.map(|(old, new)| Retarget { old, new }), Ok(())),
+        Err(reason) => (None, Err(reason)),
+    };
+    let change = Change {
+        name: name.clone(),
+        id: InodeId::of(&found),
+        kind: found.kind(),
+        to,
+        meantime: None,
+        is_chained: false,
+        target,
+    };
+    if change.steps() > 0 {
+        changes.push(change);
+    }
+    result
 }

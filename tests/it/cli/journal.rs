@@ -9,9 +9,9 @@ use serde_json::json;
 use tempfile::TempDir;
 use utf8fs::backing::{Dir, Stat};
 use utf8fs::names::BackingName;
-use utf8fs::records::Name;
+use utf8fs::records::{Name, PlanLine, Reason};
 use utf8fs::tree::apply::{Observer, apply};
-use utf8fs::tree::change::{Change, Destination, InodeId, Job, Retarget, TreePath};
+use utf8fs::tree::plan::DirectoryPlan;
 use utf8fs::tree::tree_lock::TreeLock;
 use utf8fs::tree::undo_journal::{Draft, Journal, Skipped, Unplanned};
 
@@ -47,33 +47,20 @@ impl Migrated {
         let tree = place.tree();
         let tree = tree.as_os_str().as_bytes();
         let draft = Draft::create(&place.journal(), &root, tree, "--from iso-8859-1").unwrap();
-        let change = |octets: &[u8]| {
+        let line = |octets: &[u8]| {
             let stat = Dir::new(&root).stat_child(&name(octets)).unwrap();
-            Change {
-                name: name(octets),
-                id: InodeId::of(&stat),
-                kind: stat.kind(),
-                to: None,
-                meantime: None,
-                is_chained: false,
-                target: None,
-                same_as: None,
+            PlanLine {
+                directory_inode: Stat::of(&root).unwrap().ino,
+                ..PlanLine::new(name(octets), stat.kind(), stat.ino, Reason::Decoded)
             }
         };
-        let mut file = change(b"caf\xE9.txt");
-        file.to = Some(Destination::Name(name("caf\u{E9}.txt".as_bytes())));
-        let mut link = change(b"link");
-        link.target = Some(Retarget {
-            old: Name::default(),
-            new: Name::from("caf\u{E9}.txt"),
-        });
-        let stat = Stat::of(&root).unwrap();
-        let added = draft.add(Job {
-            number: 0,
-            directory: TreePath::default(),
-            inode: InodeId::of(&stat),
-            mtime: stat.mtime,
-            changes: vec![file, link],
+        let mut file = line(b"caf\xE9.txt");
+        file.new = Some(name("caf\u{E9}.txt".as_bytes()));
+        let mut link = line(b"link");
+        link.new_target = Some(Name::from("caf\u{E9}.txt"));
+        let added = draft.add(&DirectoryPlan {
+            entries: 2,
+            lines: vec![file, link],
         });
         assert_eq!(added.unwrap(), []);
         let mut journal = draft.commit(Unplanned::default()).unwrap();

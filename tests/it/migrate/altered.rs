@@ -296,7 +296,7 @@ impl<'t> Edited<'t> {
         let journals = tempfile::tempdir().unwrap();
         let draft = Draft::create(&journals.path().join("journal"), &root, b"", "").unwrap();
         let stay = Stay::default();
-        for skipped in draft.add(self.rows().job().unwrap()).unwrap() {
+        for skipped in draft.add(&self.rows()).unwrap() {
             stay.skipped(&skipped);
         }
         apply(

@@ -50,8 +50,8 @@ fn a_disk_that_is_full_while_the_journal_is_written_leaves_the_tree_alone() {
         let root = stage.root();
         let draft = Draft::create(&place.join("journal"), &root, b"", "");
         let committed = draft.and_then(|draft| {
-            for job in plan(&root) {
-                draft.add(job)?;
+            for plan in plan(&root) {
+                draft.add(&plan)?;
             }
             draft.commit(Unplanned::default())
         });
@@ -129,13 +129,13 @@ fn what_is_mounted_inside_is_left() {
         return;
     }
     let stage = small();
-    let jobs = plan(&stage.root());
+    let plans = plan(&stage.root());
     let place = at(&stage, &[]);
     let mut mounted = Mounted::new(&place, "size=1m");
     for file in FILES {
         fs::write(path(&place, &[file]), "").unwrap();
     }
-    let (mut journal, left) = stage.draft_of(&jobs).unwrap();
+    let (mut journal, left) = stage.draft_of(&plans).unwrap();
     let told: Vec<SkipReason> = left.iter().map(|left| left.reason).collect();
     assert_eq!(told, [SkipReason::MountPoint; 4], "{left:?}");
     let (outcome, left) = stage.apply(&mut journal);

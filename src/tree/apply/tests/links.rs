@@ -5,7 +5,7 @@ use std::io::Read;
 use super::*;
 use crate::backing::{Dir, SetTime};
 use crate::names::BackingName;
-use crate::tree::change::{Destination, TreePath};
+use crate::tree::change::TreePath;
 
 /// Two files in a directory, and a link to each from another directory, all of which get other names.
 fn linked() -> Stage {
@@ -69,13 +69,13 @@ fn a_link_leads_to_a_file_that_could_not_be_renamed_as_before() {
 fn a_link_whose_file_got_another_name_than_was_planned_is_reported() {
     let stage = linked();
     let before = stage.manifest();
-    let mut jobs = plan(&stage.root());
-    for step in jobs.iter_mut().flat_map(|job| &mut job.changes) {
-        if step.name.as_bytes() == b"D\xE9" {
-            step.to = Some(Destination::Name(name(b"other")));
+    let mut plans = plan(&stage.root());
+    for line in plans.iter_mut().flat_map(|plan| &mut plan.lines) {
+        if line.old.as_bytes() == b"D\xE9" {
+            line.new = Some(name(b"other"));
         }
     }
-    let (mut journal, _) = stage.draft_of(&jobs).unwrap();
+    let (mut journal, _) = stage.draft_of(&plans).unwrap();
     let (_, left) = stage.apply(&mut journal);
     let expected = [
         r"links/f\xe9: what it led to was left, or got another name than its new target has",
