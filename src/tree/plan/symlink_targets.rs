@@ -88,19 +88,12 @@ impl<'l> Links<'l> {
         };
         let here = (identity(stat), Arc::new(renames(lines)));
         for name in links {
+            let link = Dir::new(fd).child(name);
             // It may be gone by now.
-            let Ok(link) = Dir::new(fd).child(name) else {
+            let Ok((target, link)) = link.and_then(|link| Ok((file::readlink(&link)?, link)))
+            else {
                 continue;
             };
-            let Ok(target) = file::readlink(&link) else {
-                continue;
-            };
-            if !target
-                .split(|&byte| byte == b'/')
-                .any(|part| may_change(self.planner.options, part))
-            {
-                continue;
-            }
             let mut way = Way {
                 links: self,
                 stack: vec![start.clone()],
@@ -114,14 +107,12 @@ impl<'l> Links<'l> {
                 continue;
             }
             let stat = Stat::of(&link)?;
-            let index = match lines.binary_search_by(|line| line.old.cmp(name)) {
-                Ok(index) => index,
-                Err(index) => {
-                    let line = PlanLine::new(name.clone(), Kind::Symlink, stat.ino, Reason::Target);
-                    lines.insert(index, line);
-                    index
-                }
-            };
+            let index = lines.binary_search_by(|line| line.old.cmp(name));
+            let index = index.unwrap_or_else(|index| {
+                let line = PlanLine::new(name.clone(), Kind::Symlink, stat.ino, Reason::Target);
+                lines.insert(index, line);
+                index
+            });
             let Some(line) = lines.get_mut(index) else {
                 continue;
             };
@@ -189,10 +180,10 @@ impl Way<'_> {
         let options = self.links.planner.options;
         let parts = target.split(|&byte| byte == b'/');
         let mut parts: Vec<Vec<u8>> = parts.map(<[u8]>::to_vec).collect();
-        let last = parts.iter().rposition(|part| may_change(options, part));
-        if target.starts_with(b"/") {
-            self.start_at_the_top()?;
-        }
+        let Some(last) = parts.iter().rposition(|part| may_change(options, part)) else {
+            return Ok(None);
+        };
+        self.start(target)?;
         for (index, part) in parts.iter_mut().enumerate() {
             let old = part.clone();
             if may_change(options, part)
@@ -201,7 +192,7 @@ impl Way<'_> {
             {
                 *part = new.as_bytes().to_vec();
             }
-            if Some(index) >= last || !self.step(&old)? {
+            if index >= last || !self.step(&old)? {
                 break;
             }
         }
@@ -267,12 +258,14 @@ impl Way<'_> {
         name_change(&options, &choice, name)?.new
     }
 
-    /// Goes to the root of the filesystem.
-    fn start_at_the_top(&mut self) -> io::Result<()> {
-        let fd = Dir::open_root(Path::new("/"))?.into_fd();
-        let inside = self.links.root(&Stat::of(&fd)?);
-        let fd = Some(Arc::new(fd));
-        self.stack = vec![At { fd, inside }];
+    /// Goes to the root of the filesystem if a target starts there.
+    fn start(&mut self, target: &[u8]) -> io::Result<()> {
+        if target.starts_with(b"/") {
+            let fd = Dir::open_root(Path::new("/"))?.into_fd();
+            let inside = self.links.root(&Stat::of(&fd)?);
+            let fd = Some(Arc::new(fd));
+            self.stack = vec![At { fd, inside }];
+        }
         Ok(())
     }
 
@@ -330,9 +323,7 @@ impl Way<'_> {
         if self.followed > MOST_LINKS {
             return Ok(false);
         }
-        if target.starts_with(b"/") {
-            self.start_at_the_top()?;
-        }
+        self.start(target)?;
         for part in target.split(|&byte| byte == b'/') {
             if !self.step(part)? {
                 return Ok(false);
