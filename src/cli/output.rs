@@ -1,8 +1,8 @@
 //! Inputs, and the one place that writes to standard output. Output is data, errors are talk.
 
-use std::fmt;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
 use indicatif::HumanCount;
@@ -16,31 +16,24 @@ pub(super) use crate::names::quoted::harmless;
 use crate::tree::change::{TreePath, join_path};
 
 /// Standard output or a file, for all threads. After the first error the rest is dropped.
+#[derive(Debug)]
 pub(super) struct Output {
     what: &'static str,
-    state: Mutex<io::Result<Buffer>>,
+    state: Mutex<io::Result<BufWriter<File>>>,
 }
 
 const STDOUT: &str = "standard output";
 
-type Buffer = BufWriter<Box<dyn Write + Send>>;
-
-impl fmt::Debug for Output {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.what)
-    }
-}
-
 impl Output {
     /// Returns standard output.
     pub(super) fn stdout() -> Self {
-        Self::to(STDOUT, io::stdout())
+        Self::to(STDOUT, io::stdout().as_fd().try_clone_to_owned())
     }
 
     /// Returns a file, which errors call `what`.
-    pub(super) fn to(what: &'static str, file: impl Write + Send + 'static) -> Self {
-        let file: Box<dyn Write + Send> = Box::new(file);
-        let state = Mutex::new(Ok(BufWriter::new(file)));
+    pub(super) fn to(what: &'static str, file: io::Result<OwnedFd>) -> Self {
+        let file = file.map(|file| BufWriter::new(File::from(file)));
+        let state = Mutex::new(file);
         Self { what, state }
     }
 
@@ -64,7 +57,7 @@ impl Output {
         self.write(Write::flush);
     }
 
-    fn write(&self, write: impl FnOnce(&mut Buffer) -> io::Result<()>) {
+    fn write(&self, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) {
         let mut state = self.state.lock();
         if let Ok(out) = &mut *state
             && let Err(error) = write(out)
@@ -219,7 +212,7 @@ mod tests {
         for what in [STDOUT, "the plan"] {
             let (reader, writer) = std::io::pipe().unwrap();
             drop(reader);
-            let out = Output::to(what, writer);
+            let out = Output::to(what, Ok(writer.into()));
             out.line("a line");
             assert_eq!(out.finish().is_ok(), what == STDOUT);
         }

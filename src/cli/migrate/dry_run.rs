@@ -43,7 +43,7 @@ pub(super) fn run(roots: &[Root], work: &Work<'_>) -> Result<(), CommandError> {
         Some(PlanFormat::Readable) => readable + "\n",
     };
     let output = match file {
-        Some(file) => Output::to("the plan", file),
+        Some(file) => Output::to("the plan", Ok(file.into())),
         None => Output::stdout(),
     };
     let mut hides_names = false;
