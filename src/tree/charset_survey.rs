@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 
 use parking_lot::Mutex;
 
@@ -10,6 +10,7 @@ use super::change::TreePath;
 use super::plan::planner::Planner;
 use super::plan::{DirectoryPlan, Filter, PlanOptions, PlanSink};
 use super::tree_walk::Place;
+use crate::backing::Dir;
 use crate::codec::Charset;
 use crate::names::BackingName;
 use crate::records::{Candidate, PlanLine, Reason};
@@ -85,18 +86,22 @@ impl PlanSink for CharsetSurvey {
 }
 
 impl CharsetSurvey {
-    /// Reads a tree.
+    /// Reads trees.
     ///
     /// # Errors
-    /// The root cannot be read.
-    pub fn add(&self, root: &OwnedFd, options: &PlanOptions) -> io::Result<()> {
-        let planner = Planner {
-            root,
-            options,
-            filter: &Filter::default(),
-            threads: THREADS,
-        };
-        planner.plan(self)
+    /// A root cannot be read.
+    pub fn of(directories: &[PathBuf], options: &PlanOptions) -> io::Result<Self> {
+        let survey = Self::default();
+        for directory in directories {
+            let planner = Planner {
+                root: &Dir::open_root(directory)?.into_fd(),
+                options,
+                filter: &Filter::default(),
+                threads: THREADS,
+            };
+            planner.plan(&survey)?;
+        }
+        Ok(survey)
     }
 
     /// Returns the entries of the charset map that it proposes for a tree.

@@ -2,11 +2,9 @@
 
 use std::fs::File;
 use std::io::Write;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::next_commands::migrate_options;
-use crate::backing::Dir;
 use crate::cli::args::ScanArgs;
 use crate::cli::output::{counted, grouped, number_row, print_lines, print_note, quoted};
 use crate::cli::{CommandError, Doing, cannot_be, charset_map};
@@ -60,13 +58,13 @@ pub(super) fn propose(
     let entries: String = entries.iter().map(entry_text).collect();
     let written = file.write_all((HEAD.to_owned() + &entries).as_bytes());
     written.doing("write the charset map")?;
-    let word = |path: &PathBuf| ShellWord::of(path).to_string();
-    let map = args.propose_map.as_ref().map(word).unwrap_or_default();
-    let directory = args.directories.first().map(word).unwrap_or_default();
     let options = migrate_options(&done.scan);
-    print_note(&format!(
-        "look at {map}, and go on with: utf8fs migrate --charset-map {map} {options}{directory}"
-    ));
+    if let (Some(map), Some(directory)) = (&args.propose_map, args.directories.first()) {
+        let (map, directory) = (ShellWord::of(map), ShellWord::of(directory));
+        print_note(&format!(
+            "look at {map}, and go on with: utf8fs migrate --charset-map {map} {options}{directory}"
+        ));
+    }
     Ok(())
 }
 
@@ -96,13 +94,7 @@ pub(super) fn judge(mut map: CharsetMap, args: &ScanArgs) -> Result<(), CommandE
 
 /// Reads the trees.
 fn survey(args: &ScanArgs, options: &PlanOptions) -> Result<CharsetSurvey, CommandError> {
-    const WALK: &str = "walk the directories";
-    let survey = CharsetSurvey::default();
-    for directory in &args.directories {
-        let root = Dir::open_root(directory).doing(WALK)?.into_fd();
-        survey.add(&root, options).doing(WALK)?;
-    }
-    Ok(survey)
+    CharsetSurvey::of(&args.directories, options).doing("walk the directories")
 }
 
 /// A basic string of TOML, harmless to a terminal.
