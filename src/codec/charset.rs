@@ -102,7 +102,7 @@ impl Charset {
     }
 
     /// Every charset on offer.
-    pub fn all() -> impl Iterator<Item = Self> {
+    pub fn all() -> impl DoubleEndedIterator<Item = Self> {
         CATALOGUE.iter().map(Self)
     }
 

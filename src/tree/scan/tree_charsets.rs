@@ -77,9 +77,8 @@ impl TreeCharsets {
     fn add(&mut self, directory: &Directory, shares: &[(Charset, Texts<'_>)]) {
         let charsets: Vec<Charset> = shares.iter().map(|(charset, _)| *charset).collect();
         let is_mixed = charsets.len() > 1;
-        let is_same = |total: &&mut CharsetTotal| match is_mixed {
-            true => total.charsets.len() > 1,
-            false => total.charsets == charsets,
+        let is_same = |total: &&mut CharsetTotal| {
+            total.charsets == charsets || is_mixed && total.charsets.len() > 1
         };
         let total = match self.totals.iter_mut().find(is_same) {
             Some(total) => total,
@@ -126,17 +125,14 @@ fn cover(mut names: Texts<'_>) -> Vec<(Charset, Texts<'_>)> {
 
 /// Returns the charset that reads the most names, and of several the one that is the likeliest of most.
 fn most_usual(names: &Texts<'_>) -> Option<Charset> {
-    let mut charsets: Vec<(Charset, usize)> = Vec::new();
-    for (_, guess) in names {
-        match charsets.iter_mut().find(|(one, _)| *one == guess.charset) {
-            Some((_, likeliest)) => *likeliest += 1,
-            None => charsets.push((guess.charset, 1)),
-        }
-    }
-    let read = |charset| names.iter().filter(|name| reads(charset, name)).count();
-    let best = charsets.into_iter();
-    let best = best.max_by_key(|(charset, likeliest)| (read(*charset), *likeliest));
-    best.map(|(charset, _)| charset)
+    let likeliest = |charset: &Charset| {
+        let names = names.iter();
+        names.filter(|(_, guess)| guess.charset == *charset).count()
+    };
+    let read = |charset: &Charset| names.iter().filter(|name| reads(*charset, name)).count();
+    let charsets = Charset::all().rev();
+    let charsets = charsets.filter(|charset| likeliest(charset) > 0);
+    charsets.max_by_key(|charset| (read(charset), likeliest(charset)))
 }
 
 fn reads(charset: Charset, (name, guess): &(&[u8], TextGuess)) -> bool {
