@@ -4,7 +4,7 @@ use crate::cli::guess_report::{doubled_line, guess_lines};
 use crate::cli::output::{counted, grouped, is_verbose, number_row, path_or_dot, quoted};
 use crate::codec::guess::likely;
 use crate::codec::{Charset, Malformed};
-use crate::records::{CharsetTotal, Directory, Finding, KindLabel, Name, ScanEntry};
+use crate::records::{Finding, KindLabel, Name, ScanEntry};
 use crate::tree::scan::ScanDone;
 
 /// Directories that are printed.
@@ -102,14 +102,13 @@ fn findings(done: &ScanDone, is_offence: bool) -> Vec<String> {
         return Vec::new();
     }
     kinds.sort_by_key(|((finding, kind), count)| (*finding, std::cmp::Reverse(**count), *kind));
-    let mut lines = vec![if is_offence {
-        let names = counted(tally.counts.offending, "name");
-        match tally.counts.offending {
-            1 => format!("{names} offends"),
-            _ => format!("{names} offend, some perhaps in several ways"),
+    let mut lines = vec![match (is_offence, tally.counts.offending) {
+        (false, _) => "remarks: allowed by the options given".to_owned(),
+        (true, 1) => "1 name offends".to_owned(),
+        (true, count) => {
+            let names = counted(count, "name");
+            format!("{names} offend, some perhaps in several ways")
         }
-    } else {
-        "remarks: allowed by the options given".to_owned()
     }];
     for (kind, count) in kinds {
         lines.push(number_row(*count, &described(kind.0, kind.1)));
@@ -155,7 +154,11 @@ fn totals(done: &ScanDone) -> Vec<String> {
     let mut lines = vec!["the ill-formed names mix charsets".to_owned()];
     for total in totals {
         let places = counted(total.directories, "directory");
-        let label = total_label(total);
+        let label = match &total.charsets[..] {
+            [] => "uncertain".to_owned(),
+            [charset] => charset.label().to_owned(),
+            charsets => format!("mixed: {}", labels(charsets)),
+        };
         lines.push(number_row(total.names, &format!("{label} in {places}")));
         lines.extend(total.examples.iter().map(|example| {
             let text = example.text.as_ref().map_or(&b""[..], Name::as_bytes);
@@ -169,15 +172,6 @@ fn totals(done: &ScanDone) -> Vec<String> {
         lines.push(number_row(rest, "in directories with fewer offences"));
     }
     lines
-}
-
-/// Returns the charset of a total, in words.
-fn total_label(total: &CharsetTotal) -> String {
-    match &total.charsets[..] {
-        [] => "uncertain".to_owned(),
-        [charset] => charset.label().to_owned(),
-        charsets => format!("mixed: {}", labels(charsets)),
-    }
 }
 
 /// Returns the labels of some charsets.
@@ -194,30 +188,24 @@ fn next(done: &ScanDone) -> Vec<String> {
 }
 
 fn worst(done: &ScanDone) -> Vec<String> {
-    let offending = done.scan.tally.worst.iter();
-    let offending = offending.filter(|directory| directory.counts.offending > 0);
-    let offending: Vec<_> = offending.collect();
+    let mut offending: Vec<_> = done.scan.tally.worst.iter().collect();
+    offending.retain(|directory| directory.counts.offending > 0);
     if offending.len() < 2 {
         return Vec::new();
     }
     let mut lines = vec!["directories with the most offences (own entries only)".to_owned()];
     for directory in offending.into_iter().take(WORST) {
         let path = quoted(path_or_dot(directory.path.as_bytes()));
-        let charsets = charsets(done, directory);
+        let charsets = match done.charsets.of_directory(directory) {
+            [] => String::new(),
+            [charset] => format!(", {}", charset.label()),
+            charsets => format!(", mixes {}", labels(charsets)),
+        };
         let of = grouped(directory.counts.entries);
         let what = format!("of {of}{charsets}  {path}");
         lines.push(number_row(directory.counts.offending, &what));
     }
     lines
-}
-
-/// Returns the charsets of a directory, if those of the tree are mixed.
-fn charsets(done: &ScanDone, directory: &Directory) -> String {
-    match done.charsets.of_directory(directory) {
-        [] => String::new(),
-        [charset] => format!(", {}", charset.label()),
-        charsets => format!(", mixes {}", labels(charsets)),
-    }
 }
 
 fn left_out(done: &ScanDone) -> Vec<String> {
