@@ -11,9 +11,8 @@ use crate::tree::entry_list::EntryList;
 #[derive(Debug)]
 struct Open {
     path: Vec<u8>,
-    /// Is it in the part that is looked at?
-    is_ours: bool,
-    entries: EntryList,
+    /// Its names; `None` if it is not in the part that is looked at.
+    entries: Option<EntryList>,
 }
 
 impl Scan<'_> {
@@ -50,18 +49,17 @@ impl Scan<'_> {
         if open.last().is_none_or(|open| open.path != directory) {
             open.push(Open {
                 path: directory.to_vec(),
-                is_ours: self.shard.has_path(0, directory),
-                entries: EntryList::default(),
+                entries: (self.shard.has_path(0, directory)).then(EntryList::default),
             });
         }
-        if let Some(open) = open.last_mut().filter(|open| open.is_ours) {
-            open.entries.push(name, Kind::Unknown, 0);
+        if let Some(entries) = open.last_mut().and_then(|open| open.entries.as_mut()) {
+            entries.push(name, Kind::Unknown, 0);
         }
     }
 
     fn close(&self, open: &Open) {
-        if open.is_ours {
-            self.evaluate(&open.entries, || open.path.clone());
+        if let Some(entries) = &open.entries {
+            self.evaluate(entries, || open.path.clone());
         }
     }
 }

@@ -30,9 +30,7 @@ impl FromStr for Shard {
     fn from_str(text: &str) -> Result<Self, String> {
         /// More hosts than there are.
         const MOST: u64 = 65_536;
-        let plain = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-        let parts = text.split_once('/');
-        let parts = parts.filter(|(number, of)| plain(number) && plain(of));
+        let parts = text.split_once('/').filter(|_| !text.contains('+'));
         let parts = parts.and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
         match parts {
             Some((number, of)) if (1..=of).contains(&number) && of <= MOST => Ok(Self {
@@ -63,7 +61,7 @@ impl Shard {
     /// Is the directory that these names lead to judged in this part? One below the depth is where that at the depth is.
     pub(super) fn has(self, root: usize, names: &[BackingName]) -> bool {
         let names = names.get(..self.depth).unwrap_or(names);
-        self.of == 1 || self.has_path(root, &join_path(names))
+        self.has_path(root, &join_path(names))
     }
 
     /// Is the directory of this very path in a list judged in this part?
