@@ -27,26 +27,6 @@ use next_commands::next_commands;
 /// Threads beside one for each CPU, since some wait for the disk.
 const WAITING: usize = 2;
 
-/// Standard output, shared by the threads of a scan: JSON objects, or the paths of names that offend.
-#[derive(Debug)]
-struct Lines {
-    is_json: bool,
-    out: Output,
-}
-
-impl Sink for Lines {
-    fn take(&self, line: &ScanLine) -> bool {
-        if self.is_json {
-            self.out.line(&json_line(line));
-        } else if let ScanLine::Entry(entry) = line
-            && entry.offends
-        {
-            self.out.bytes(&[entry.path.as_bytes(), b"\0"].concat());
-        }
-        !self.out.is_over()
-    }
-}
-
 /// Scans, and prints what was found.
 ///
 /// # Errors
@@ -66,11 +46,21 @@ pub(super) fn run(args: &ScanArgs) -> Result<ExitCode, CommandError> {
     let reports = reports.map(|report| Path::new(".").join(report));
     let inputs: Vec<PathBuf> = reports.chain(args.names_from.clone()).collect();
     let page = Page::create(args.html.as_deref(), &inputs)?;
-    let lines = (args.json || args.null).then(|| Lines {
-        is_json: args.json,
-        out: Output::stdout(),
+    // JSON objects, or the paths of names that offend.
+    let out = (args.json || args.null).then(Output::stdout);
+    let print = out.as_ref().map(|out| {
+        |line: &ScanLine| {
+            if args.json {
+                out.line(&json_line(line));
+            } else if let ScanLine::Entry(entry) = line
+                && entry.offends
+            {
+                out.bytes(&[entry.path.as_bytes(), b"\0"].concat());
+            }
+            !out.is_over()
+        }
     });
-    let sink = lines.as_ref().map(|lines| lines as &dyn Sink);
+    let sink = print.as_ref().map(|print| print as Sink<'_>);
     let scan = match args.merge {
         true => merge(&args.directories, sink)
             .map_err(|fault| CommandError::usage(fault.message).hint(fault.hint))?,
@@ -83,9 +73,9 @@ pub(super) fn run(args: &ScanArgs) -> Result<ExitCode, CommandError> {
     if let Some(page) = page {
         page.write(&map_page::page(&done))?;
     }
-    match lines {
-        Some(Lines { is_json, out }) => {
-            let last = is_json.then(|| done.last_lines(args.shard.is_some()));
+    match out {
+        Some(out) => {
+            let last = args.json.then(|| done.last_lines(args.shard.is_some()));
             out.lines(last.into_iter().flatten().map(|line| json_line(&line)));
             out.finish()?;
         }
@@ -105,7 +95,7 @@ pub(super) fn run(args: &ScanArgs) -> Result<ExitCode, CommandError> {
 fn scanned(
     args: &ScanArgs,
     policy: Policy,
-    sink: Option<&dyn Sink>,
+    sink: Option<Sink<'_>>,
 ) -> Result<ScanPart, CommandError> {
     let rules = Rules::new(policy, args.unique, args.doubled);
     let mut shard = args.shard.unwrap_or(Shard::WHOLE);

@@ -33,11 +33,11 @@ pub struct MergeFault {
 ///
 /// # Panics
 /// There is no report at all.
-pub fn merge(reports: &[PathBuf], sink: Option<&dyn Sink>) -> Result<ScanPart, MergeFault> {
+pub fn merge(reports: &[PathBuf], sink: Option<Sink<'_>>) -> Result<ScanPart, MergeFault> {
     let mut known: BTreeMap<u64, &PathBuf> = BTreeMap::new();
     let mut whole: Option<ScanPart> = None;
     for report in reports {
-        let part = read_part(report)?;
+        let mut part = read_part(report)?;
         let name = Quoted::of(report);
         if let Some(what) = whole.as_ref().and_then(|whole| part.difference(whole)) {
             return Err(MergeFault {
@@ -57,7 +57,10 @@ pub fn merge(reports: &[PathBuf], sink: Option<&dyn Sink>) -> Result<ScanPart, M
             None => whole = Some(part),
             Some(whole) => {
                 whole.tally.merge(part.tally);
-                if of == 1 && !whole.is_list() {
+                if of == 1 {
+                    // All lists together are one root without a name.
+                    part.roots
+                        .retain(|root| !root.as_bytes().is_empty() || !whole.roots.contains(root));
                     whole.roots.extend(part.roots);
                 }
             }
@@ -81,7 +84,7 @@ pub fn merge(reports: &[PathBuf], sink: Option<&dyn Sink>) -> Result<ScanPart, M
                 let is_new =
                     matches!(&line, ScanLine::Unread { path, .. } if unread.insert(path.clone()));
                 if is_new || matches!(line, ScanLine::Entry(_)) {
-                    sink.take(&line);
+                    sink(&line);
                 }
             }
         }
@@ -164,13 +167,10 @@ fn read_part(report: &Path) -> Result<ScanPart, MergeFault> {
             hint: AGAIN,
         });
     }
+    let (troubled, all_unread) = (part.tally.counts.troubled(), part.tally.all_unread());
     for (what, is, was) in [
-        ("names", names, part.tally.counts.troubled()),
-        (
-            "what could not be read",
-            unread,
-            part.tally.all_unread().count,
-        ),
+        ("names", names, troubled),
+        ("what could not be read", unread, all_unread.count),
     ] {
         if is != was {
             let how = if is < was { "lost" } else { "doubled or added" };
@@ -187,11 +187,6 @@ fn read_part(report: &Path) -> Result<ScanPart, MergeFault> {
 }
 
 impl ScanPart {
-    /// Is it of a list of names, and not of trees?
-    fn is_list(&self) -> bool {
-        self.roots.iter().all(|root| root.as_bytes().is_empty())
-    }
-
     /// Returns what is another than in the first part of a scan; `None` if both are of one. Parts that are a whole each may be of
     /// any trees.
     fn difference(&self, first: &Self) -> Option<&'static str> {
@@ -199,10 +194,6 @@ impl ScanPart {
         let same = [
             (first.of == self.of, "how many parts there are"),
             (is_alone || first.depth == self.depth, "--shard-depth"),
-            (
-                first.is_list() == self.is_list(),
-                "whether it is of trees or of a list",
-            ),
             (first.policy == self.policy, "by what names conform"),
             (is_alone || first.roots == self.roots, "the directories"),
         ];

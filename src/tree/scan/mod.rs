@@ -25,5 +25,3 @@ pub use scan_done::ScanDone;
 pub use scanner::{Scan, Sink};
 pub use shard::Shard;
 pub use tree_charsets::TreeCharsets;
-
-pub use crate::records::{Counts, Directory, Failure, Failures, Sampled, Tally};

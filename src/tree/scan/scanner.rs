@@ -1,6 +1,5 @@
 //! A scan: its rules, the sink of its findings, and all that it found.
 
-use std::fmt::Debug;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -11,8 +10,12 @@ use super::shard::Shard;
 use crate::backing::reason;
 use crate::records::{Failure, Name, PART_FORMAT, PolicyReport, ScanLine, ScanPart, Tally};
 
+/// A sink of findings, while the scan goes on, by several threads: of the line of an entry with findings, or of a directory that
+/// could not be read. It returns `false` if nobody listens any more.
+pub type Sink<'s> = &'s (dyn Fn(&ScanLine) -> bool + Sync);
+
 /// A scan.
-#[derive(Debug)]
+#[expect(missing_debug_implementations, reason = "a function has no form")]
 pub struct Scan<'s> {
     pub(super) rules: Rules,
     /// The part that is looked at.
@@ -20,20 +23,13 @@ pub struct Scan<'s> {
     /// The paths of the roots.
     pub(super) roots: Vec<Name<'static>>,
     /// The sink of findings; `None` if only the tally is made.
-    pub(super) sink: Option<&'s dyn Sink>,
+    pub(super) sink: Option<Sink<'s>>,
     /// All that was found so far.
     pub tally: Mutex<Tally>,
     /// The path of a directory that was read lately.
     pub place: Mutex<Vec<u8>>,
     /// Does nobody listen any more?
     is_over: AtomicBool,
-}
-
-/// A sink of findings, while the scan goes on, by several threads.
-pub trait Sink: Debug + Sync {
-    /// Takes the line of an entry with findings, or of a directory that could not be read. Returns `false` if nobody listens any
-    /// more.
-    fn take(&self, line: &ScanLine) -> bool;
 }
 
 impl<'s> Scan<'s> {
@@ -43,7 +39,7 @@ impl<'s> Scan<'s> {
         rules: Rules,
         shard: Shard,
         roots: Vec<Name<'static>>,
-        sink: Option<&'s dyn Sink>,
+        sink: Option<Sink<'s>>,
     ) -> Self {
         Self {
             rules,
@@ -95,7 +91,7 @@ impl<'s> Scan<'s> {
     }
 
     pub(super) fn report(&self, line: &ScanLine) {
-        if self.sink.is_some_and(|sink| !sink.take(line)) {
+        if self.sink.is_some_and(|sink| !sink(line)) {
             self.is_over.store(true, Ordering::Relaxed);
         }
     }

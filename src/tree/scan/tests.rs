@@ -7,13 +7,13 @@ use std::sync::Mutex;
 use super::*;
 use crate::codec::Form;
 use crate::policy::{Alike, Policy, Profile};
-use crate::records::{Finding, KindLabel, Name, ScanLine};
+use crate::records::{Directory, Finding, KindLabel, Name, ScanLine, Tally};
 
 /// Takes all that it is told, as lines of Rust's quoting.
 #[derive(Debug, Default)]
 struct Told(Mutex<String>);
 
-impl Sink for Told {
+impl Told {
     fn take(&self, line: &ScanLine) -> bool {
         let line = if let ScanLine::Entry(entry) = line {
             let path = entry.path.as_bytes();
@@ -36,7 +36,8 @@ impl Sink for Told {
 /// What is told of a list, and the tally.
 fn told(rules: Rules, names: &[&[u8]]) -> (String, Tally) {
     let sink = Told::default();
-    let scan = Scan::new(rules, Shard::WHOLE, vec![Name::default()], Some(&sink));
+    let take = |line: &ScanLine| sink.take(line);
+    let scan = Scan::new(rules, Shard::WHOLE, vec![Name::default()], Some(&take));
     let list: &[u8] = &names.join(&0);
     scan.read_list(list, b"list");
     let tally = scan.part().tally;
@@ -205,7 +206,8 @@ fn a_list_that_breaks_off_is_judged_up_to_there() {
         }
     }
     let sink = Told::default();
-    let scan = Scan::new(strict(), Shard::WHOLE, vec![Name::default()], Some(&sink));
+    let take = |line: &ScanLine| sink.take(line);
+    let scan = Scan::new(strict(), Shard::WHOLE, vec![Name::default()], Some(&take));
     let list = io::BufReader::new(Broken(b"a\0b\xFF\0c"));
     scan.read_list(list, b"list");
     let tally = scan.part().tally;

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use utf8fs::policy::{Alike, Profile};
-use utf8fs::records::Name;
-use utf8fs::tree::scan::{Rules, Scan, Shard, Tally};
+use utf8fs::records::{Name, Tally};
+use utf8fs::tree::scan::{Rules, Scan, Shard};
 
 fn tally(directories: &[(usize, Vec<Vec<u8>>)]) -> Tally {
     let rules = Rules::new(Profile::Safe.policy(), Some(Alike::Nfc), false);
