@@ -3,6 +3,8 @@
 use std::io;
 use std::os::fd::OwnedFd;
 
+use rustix::io::Errno;
+
 use super::audit::Operation;
 use super::identify::{By, Looked};
 use super::inode::{OpenInode, Place};
@@ -25,35 +27,30 @@ impl Utf8Fs {
     pub fn lookup(&self, caller: Caller, parent: u64, name: &[u8]) -> Result<Entry, FsError> {
         let directory = self.open_directory(parent)?;
         for _ in 0..MOST_ATTEMPTS {
-            let mut names = self.resolve(&directory, name)?;
-            let entry = loop {
-                let found = match names.next_name() {
-                    Ok(found) => found,
-                    Err(error) => {
-                        let making = Making {
-                            operation: Operation::Lookup,
-                            caller,
-                            rules: self.rules(),
-                            directory,
-                            name,
-                        };
-                        return Err(self.too_long(&making, error));
-                    }
-                };
+            let found = self.resolve(&directory, name, |found| {
                 let sight = self.look_by_name(&directory.dir(), &found.backing);
                 let Some(sight) = if_there(sight)? else {
-                    continue;
+                    return Ok(None);
                 };
                 match self.enter(sight, &directory, found) {
                     // Somebody gave it another of these names since it was looked at, as a migration does (law T7).
-                    Err(error) if error.errno() == libc::ENOENT => {}
-                    entered => break entered,
+                    Err(error) if error.errno() == libc::ENOENT => Ok(None),
+                    entered => entered.map(Some),
                 }
-            };
-            let entry = match entry {
+            });
+            let entry = match found {
                 // Its inode went away as it was looked at: the name leads to another, or nowhere.
                 Err(error) if error.errno() == libc::ESTALE => continue,
-                entered => entered?,
+                found => found?,
+            };
+            let Some(entry) = entry else {
+                return Err(self.absent(&Making {
+                    operation: Operation::Lookup,
+                    caller,
+                    rules: self.rules(),
+                    directory,
+                    name,
+                }));
             };
             // Whoever was sent back is to open what is found now, also if somebody below removes it before that.
             let is_to_be_held = entry.stat.is_file() && self.sent_back.has(caller);
@@ -116,13 +113,14 @@ impl Utf8Fs {
     ) -> Result<(), FsError> {
         let directory = self.open_to_change(parent)?;
         self.directory(&directory)?.before_change()?;
-        let remove = |name: &BackingName| {
-            let remove = || remove(&directory.dir(), name);
-            Ok(if_there(self.judged_as(caller, &[&directory], remove))?)
+        let remove = |found: Resolved| {
+            let remove = || remove(&directory.dir(), &found.backing);
+            let removed = if_there(self.judged_as(caller, &[&directory], remove))?;
+            Ok(removed.map(|()| found.backing))
         };
-        let (removed, ()) = self.resolve(&directory, name)?.first(remove)?;
-        let removed = Some(&removed.backing);
-        self.directory(&directory)?.changed(removed, None);
+        let removed = self.resolve(&directory, name, remove)?;
+        let removed = removed.ok_or(Errno::NOENT)?;
+        self.directory(&directory)?.changed(Some(&removed), None);
         Ok(self.settle(&directory.fd, Waits::Names)?)
     }
 
@@ -174,8 +172,8 @@ impl Utf8Fs {
         };
         if flags & libc::RENAME_EXCHANGE != 0 {
             // Both names are there already: nothing new is made.
-            let new = self.resolve_existing(&target, to.1)?;
-            let old = self.resolve_existing(&source, from.1)?;
+            let new = self.existing(&target, to.1)?.ok_or(Errno::NOENT)?;
+            let old = self.existing(&source, from.1)?.ok_or(Errno::NOENT)?;
             if !self.is_only_name(&new) || !self.is_only_name(&old) {
                 may()?;
             }
@@ -256,19 +254,18 @@ impl Utf8Fs {
         let dir = from.dir();
         let is_same = from.inode.number == to.inode.number;
         let directories = if is_same { &[from][..] } else { &[from, to] };
-        let rename = |old: &BackingName| {
-            let rename = || dir.rename(old, &to.dir(), new, flags);
+        let renamed = self.resolve(from, name, |old| {
+            let rename = || dir.rename(&old.backing, &to.dir(), new, flags);
             let rename = || self.judged_as(caller, directories, rename);
             match rename() {
-                Err(error) if is_absent(&error) && !dir.exists(old)? => return Ok(None),
+                Err(error) if is_absent(&error) && !dir.exists(&old.backing)? => return Ok(None),
                 // The error is about the new name; or the old one came since, and is renamed now (law T7).
                 Err(error) if is_absent(&error) => rename()?,
                 renamed => renamed?,
             }
-            Ok(Some(()))
-        };
-        let (old, ()) = self.resolve(from, name)?.first(rename)?;
-        Ok(old)
+            Ok(Some(old))
+        })?;
+        Ok(renamed.ok_or(Errno::NOENT)?)
     }
 
     /// Notes where an entry is now, if it is known, and returns its number. Only paths in the log and users without file

@@ -55,11 +55,7 @@ impl Utf8Fs {
         }
         match decision {
             Decision::Create(new) => {
-                let entry = Resolved {
-                    backing: new.visible.as_backing(),
-                    visible: new.visible,
-                    alias: new.alias,
-                };
+                let entry = Resolved::same(&new.visible, new.alias);
                 Ok(made(entry, new.offence, false))
             }
             Decision::Refuse(offence) => Err(self.refused(making, &terms, offence, None)),
@@ -127,36 +123,24 @@ impl Utf8Fs {
         Arc::clone(rules.terms_of(section))
     }
 
-    /// Returns the error of a lookup that ended with `error`. It is that a name is too long, where the kernel takes
+    /// Returns the error of a lookup that found nothing. It is that a name is too long, where the kernel takes
     /// no such name and it stands for no shorter one. The kernel looks names up before most operations, which then
     /// end with this error as they do natively.
-    pub(super) fn too_long(&self, making: &Making<'_>, error: FsError) -> FsError {
+    pub(super) fn absent(&self, making: &Making<'_>) -> FsError {
         let name = making.name;
-        if name.len() <= NAME_MAX || error.errno() != libc::ENOENT {
-            return error;
+        if name.len() <= NAME_MAX {
+            return Errno::NOENT.into();
         }
         let terms = self.terms(making, true);
         // Other offences are reported when it is made: an absent name is just absent.
         let is_length = |offence: &Offence| matches!(offence.rule, Rule::TooLong { .. });
         let offence = self.map.policy.check(name).err().filter(is_length);
         match (offence, terms.mode) {
-            (None, _) | (_, Mode::Normalize) => error,
+            (None, _) | (_, Mode::Normalize) => Errno::NOENT.into(),
             (Some(_), Mode::Off) => Errno::NAMETOOLONG.into(),
             (Some(offence), Mode::Enforce | Mode::Report) => {
                 self.refused(making, &terms, offence, None)
             }
-        }
-    }
-
-    /// The entry that is there already, under whatever spelling.
-    pub(super) fn existing(
-        &self,
-        directory: &OpenInode,
-        name: &[u8],
-    ) -> Result<Option<Resolved>, FsError> {
-        match self.resolve_existing(directory, name) {
-            Err(error) if error.errno() == libc::ENOENT => Ok(None),
-            found => found.map(Some),
         }
     }
 

@@ -56,9 +56,8 @@ impl Utf8Fs {
     #[must_use]
     pub fn look(&self, directory: u64, name: &[u8]) -> Option<(Stat, Option<Arc<Inode>>)> {
         let directory = self.open_inode(directory).ok()?;
-        let mut names = self.resolve(&directory, name).ok()?;
-        let mut names = std::iter::from_fn(|| names.next_name().ok());
-        names.find_map(|name| self.look_in(&directory.dir(), &name.backing))
+        let look = |found: Resolved| Ok(self.look_in(&directory.dir(), &found.backing));
+        self.resolve(&directory, name, look).ok()?
     }
 
     fn look_in(

@@ -241,15 +241,14 @@ impl Utf8Fs {
         let Some(directory) = walk.here()? else {
             return Ok(None);
         };
-        let open = |name: &BackingName| {
-            let child = || directory.dir().child(name);
-            Ok(if_there(self.inodes.with_descriptors(child))?)
-        };
-        let names = self.resolve(&directory, name);
-        match names.and_then(|names| names.first(open)) {
-            Ok((found, child)) => Ok(Some((found.backing, child))),
+        let opened = self.resolve(&directory, name, |found| {
+            let child = || directory.dir().child(&found.backing);
+            let child = if_there(self.inodes.with_descriptors(child))?;
+            Ok(child.map(|child| (found.backing, child)))
+        });
+        match opened {
             Err(error) if is_no_way(error.errno()) => Ok(None),
-            Err(error) => Err(Halt::Failed(error)),
+            opened => opened.map_err(Halt::Failed),
         }
     }
 

@@ -136,14 +136,12 @@ impl Scratch {
     fn find(&self, name: &[u8]) -> (Option<Vec<u8>>, usize) {
         let mut asked = 0;
         let root = self.fs.open_inode(ROOT).unwrap();
-        let mut names = self.fs.resolve(&root, name).unwrap();
-        while let Ok(found) = names.next_name() {
+        let found = self.fs.resolve(&root, name, |found| {
             asked += 1;
-            if root.dir().exists(&found.backing).unwrap() {
-                return (Some(found.backing.as_bytes().to_vec()), asked);
-            }
-        }
-        (None, asked)
+            let is_there = root.dir().exists(&found.backing)?;
+            Ok(is_there.then(|| found.backing.as_bytes().to_vec()))
+        });
+        (found.unwrap(), asked)
     }
 
     fn leads_to(&self, name: &[u8], backing: Option<&[u8]>) {

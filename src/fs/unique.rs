@@ -1,5 +1,7 @@
 //! New names that differ from a sibling in case or form alone (`--unique`).
 
+use rustix::io::Errno;
+
 use super::audit::Verdict;
 use super::directory::Directory;
 use super::inode::OpenInode;
@@ -77,7 +79,7 @@ impl Utf8Fs {
         new: &NewName,
         flags: u32,
     ) -> Result<(Resolved, Directory<'a>, Option<Clash>), FsError> {
-        let old = self.resolve_existing(from, old_name)?;
+        let old = self.existing(from, old_name)?.ok_or(Errno::NOENT)?;
         let to = &making.directory;
         // A whiteout keeps the old name.
         let is_leaving = from.inode.number == to.inode.number && flags & libc::RENAME_WHITEOUT == 0;
