@@ -160,10 +160,8 @@ impl Utf8Fs {
     ) -> Result<impl Fn() -> io::Result<bool> + Send + use<>, FsError> {
         let open = self.files.get(handle)?;
         let shared = self.locks.of(open.inode.id());
-        let (pool, fd) = (
-            Arc::clone(&self.inodes.descriptors.pool),
-            Arc::clone(&open.fd),
-        );
+        let pool = Arc::clone(&self.inodes.descriptors.pool);
+        let fd = Arc::clone(&open.fd);
         Ok(move || shared.lock().set(&pool, &fd, handle, request))
     }
 
@@ -185,23 +183,21 @@ impl Utf8Fs {
     /// Takes note that a descriptor of the file was closed. All that `owner` has locked by fcntl(2) in the file
     /// becomes free, also by other descriptors, as POSIX has it.
     pub fn close_locks(&self, handle: u64, owner: u64) {
-        if let Some(file) = self.locked_file(handle) {
-            self.locks.let_go(file, |locks| locks.close(owner));
-        }
+        self.let_go(handle, |locks| locks.close(owner));
     }
 
     /// The open file is closed for good, and takes its locks with it.
     pub(super) fn release_locks(&self, handle: u64) {
-        if let Some(file) = self.locked_file(handle) {
-            self.locks.let_go(file, |locks| locks.release(handle));
-        }
+        self.let_go(handle, |locks| locks.release(handle));
     }
 
-    fn locked_file(&self, handle: u64) -> Option<InodeId> {
-        if !self.carries_locks() {
-            return None;
+    /// Runs `act` on the locks of an open file, if it can have any.
+    fn let_go(&self, handle: u64, act: impl FnOnce(&mut FileLocks)) {
+        if self.carries_locks()
+            && let Ok(open) = self.files.get(handle)
+        {
+            self.locks.let_go(open.inode.id(), act);
         }
-        self.files.get(handle).ok().map(|open| open.inode.id())
     }
 }
 

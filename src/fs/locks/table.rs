@@ -6,6 +6,8 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
+use rustix::io::Errno;
+
 use super::super::descriptors::{Pool, Taken, Use};
 use super::{LockCall, LockRequest};
 use crate::backing::lock::{access, flock, set, test};
@@ -36,19 +38,12 @@ struct Owner {
     handles: Vec<u64>,
 }
 
-/// A descriptor with the flock(2) of an open file.
-#[derive(Debug)]
-struct Flocked {
-    fd: OwnedFd,
-    _taken: Taken,
-}
-
 /// The locks of one file.
 #[derive(Debug, Default)]
 pub(super) struct FileLocks {
     owners: BTreeMap<u64, Owner>,
-    /// Locks by handle.
-    flocked: BTreeMap<u64, Flocked>,
+    /// Descriptors with the flock(2) of an open file, by its handle.
+    flocked: BTreeMap<u64, (OwnedFd, Taken)>,
 }
 
 /// The file of `fd` once more, opened with this access mode of open(2).
@@ -57,58 +52,70 @@ fn reopen(fd: &OwnedFd, access: i32) -> io::Result<OwnedFd> {
 }
 
 impl Owner {
-    /// Its descriptor, able to hold a lock of this kind.
-    fn descriptor(
+    /// Sets a lock, as for [`FileLocks::set`].
+    fn set(&mut self, pool: &Arc<Pool>, base: &OwnedFd, request: LockRequest) -> io::Result<bool> {
+        if let Some(kind) = request.kind {
+            self.open_for(kind, pool, base, request.uid)?;
+        }
+        // Without a descriptor nothing is held that could be unlocked.
+        let Some(Descriptor { fd, .. }) = &self.descriptor else {
+            return Ok(true);
+        };
+        let is_granted = set(fd, request.kind, request.range)?;
+        if is_granted {
+            self.note(request);
+        }
+        Ok(is_granted)
+    }
+
+    /// Sees to it that its descriptor can hold a lock of this kind.
+    fn open_for(
         &mut self,
-        base: &OwnedFd,
         kind: LockKind,
-        (pool, uid): (&Arc<Pool>, u32),
-    ) -> io::Result<&OwnedFd> {
+        pool: &Arc<Pool>,
+        base: &OwnedFd,
+        uid: u32,
+    ) -> io::Result<()> {
         let needed = match kind {
             LockKind::Read => libc::O_RDONLY,
             LockKind::Write => libc::O_WRONLY,
         };
         let had = self.descriptor.as_ref().map(|had| had.access);
-        if had != Some(needed) && had != Some(libc::O_RDWR) {
-            let _taken = pool.take(uid, Use::File)?;
-            let opened = access(base)?;
-            let is_read_only = [had.unwrap_or(opened), needed, opened] == [libc::O_RDONLY; 3];
-            let wanted = if is_read_only {
-                libc::O_RDONLY
-            } else {
-                libc::O_RDWR
-            };
-            let (fd, access) = match reopen(base, wanted) {
-                Ok(fd) => (fd, wanted),
-                // It may be written and not read.
-                Err(error) if error.raw_os_error() == Some(libc::EACCES) => {
-                    (reopen(base, opened)?, opened)
-                }
-                Err(error) => return Err(error),
-            };
-            // Locks for reading stand beside their like, so that what is held is held at every moment. None is for
-            // writing but where the old descriptor could not be read.
-            self.take_again(&fd, LockKind::Read)?;
-            self.descriptor = None;
-            self.take_again(&fd, LockKind::Write)?;
-            self.descriptor = Some(Descriptor { fd, access, _taken });
+        if had == Some(needed) || had == Some(libc::O_RDWR) {
+            return Ok(());
         }
-        let descriptor = self.descriptor.as_ref().map(|had| &had.fd);
-        descriptor.ok_or_else(|| io::Error::from_raw_os_error(libc::ENOLCK))
-    }
-
-    /// Takes on `fd` what is held of this kind.
-    fn take_again(&self, fd: &OwnedFd, kind: LockKind) -> io::Result<()> {
-        for held in self.held.iter().filter(|held| held.kind == kind) {
-            if !set(fd, Some(kind), held.range)? {
-                return Err(io::Error::from_raw_os_error(libc::ENOLCK));
+        let _taken = pool.take(uid, Use::File)?;
+        let opened = access(base)?;
+        let wanted = match had {
+            None if opened == libc::O_RDONLY => libc::O_RDONLY,
+            _ => libc::O_RDWR,
+        };
+        let (fd, access) = match reopen(base, wanted) {
+            // It may be written and not read.
+            Err(error) if error.raw_os_error() == Some(libc::EACCES) => {
+                (reopen(base, opened)?, opened)
             }
+            reopened => (reopened?, wanted),
+        };
+        // Locks for reading stand beside their like, so that what is held is held at every moment. None is for
+        // writing but where the old descriptor could not be read.
+        for kind in [LockKind::Read, LockKind::Write] {
+            for held in self.held.iter().filter(|held| held.kind == kind) {
+                if !set(&fd, Some(kind), held.range)? {
+                    return Err(Errno::NOLCK.into());
+                }
+            }
+            self.descriptor = None;
         }
+        self.descriptor = Some(Descriptor { fd, access, _taken });
         Ok(())
     }
 
-    /// Notes what is held now: `kind` on `range`, in place of what was held there.
-    fn note(&mut self, range: LockRange, kind: Option<LockKind>, pid: u32) {
+    /// Notes what is held now, in place of what was held there.
+    fn note(&mut self, request: LockRequest) {
+        let LockRequest {
+            range, kind, pid, ..
+        } = request;
         let mut held = Vec::with_capacity(self.held.len() + 2);
         for old in self.held.drain(..) {
             if !old.range.meets(range) {
@@ -149,63 +156,29 @@ impl FileLocks {
         match (request.call, request.kind) {
             (LockCall::Flock, None) => {
                 // Where the filesystem below is one of FUSE, nobody would wait for what closing the file frees.
-                self.flocked
-                    .remove(&handle)
-                    .map_or(Ok(true), |flocked| flock(&flocked.fd, None))
+                let flocked = self.flocked.remove(&handle);
+                flocked.map_or(Ok(true), |(fd, _taken)| flock(fd, None))
             }
-            (LockCall::Flock, Some(kind)) => self.flock((pool, request.uid), base, handle, kind),
-            (LockCall::Fcntl, None) => self.unlock(request.owner, request.range),
-            (LockCall::Fcntl, Some(kind)) => self.lock(pool, base, handle, request, kind),
-        }
-    }
-
-    fn flock(
-        &mut self,
-        (pool, uid): (&Arc<Pool>, u32),
-        base: &OwnedFd,
-        handle: u64,
-        kind: LockKind,
-    ) -> io::Result<bool> {
-        if let Some(flocked) = self.flocked.get(&handle) {
-            return flock(&flocked.fd, Some(kind));
-        }
-        let _taken = pool.take(uid, Use::File)?;
-        let fd = reopen(base, access(base)?)?;
-        let is_granted = flock(&fd, Some(kind))?;
-        if is_granted {
-            self.flocked.insert(handle, Flocked { fd, _taken });
-        }
-        Ok(is_granted)
-    }
-
-    fn lock(
-        &mut self,
-        pool: &Arc<Pool>,
-        base: &OwnedFd,
-        handle: u64,
-        request: LockRequest,
-        kind: LockKind,
-    ) -> io::Result<bool> {
-        let owner = self.owners.entry(request.owner).or_default();
-        if !owner.handles.contains(&handle) {
-            owner.handles.push(handle);
-        }
-        let fd = owner.descriptor(base, kind, (pool, request.uid))?;
-        let is_granted = set(fd, Some(kind), request.range)?;
-        if is_granted {
-            owner.note(request.range, Some(kind), request.pid);
-        }
-        Ok(is_granted)
-    }
-
-    fn unlock(&mut self, owner: u64, range: LockRange) -> io::Result<bool> {
-        if let Some(owner) = self.owners.get_mut(&owner) {
-            if let Some(descriptor) = &owner.descriptor {
-                set(&descriptor.fd, None, range)?;
+            (LockCall::Flock, kind) => {
+                if let Some((fd, _)) = self.flocked.get(&handle) {
+                    return flock(fd, kind);
+                }
+                let taken = pool.take(request.uid, Use::File)?;
+                let fd = reopen(base, access(base)?)?;
+                let is_granted = flock(&fd, kind)?;
+                if is_granted {
+                    self.flocked.insert(handle, (fd, taken));
+                }
+                Ok(is_granted)
             }
-            owner.note(range, None, 0);
+            (LockCall::Fcntl, _) => {
+                let owner = self.owners.entry(request.owner).or_default();
+                if !owner.handles.contains(&handle) {
+                    owner.handles.push(handle);
+                }
+                owner.set(pool, base, request)
+            }
         }
-        Ok(true)
     }
 
     /// Returns the lock that stands in the way of a lock of fcntl(2).
@@ -220,19 +193,20 @@ impl FileLocks {
             Some(descriptor) => test(&descriptor.fd, kind, request.range)?,
             None => test(reopen(base, libc::O_RDONLY)?, kind, request.range)?,
         };
-        Ok(found.map(|found| Holder {
-            pid: found.pid.or_else(|| self.holder(request.owner, found)),
-            ..found
+        // The kernel knows it as that of an open file, and does not know the process that asked for it.
+        let others = self
+            .owners
+            .iter()
+            .filter(|(owner, _)| **owner != request.owner);
+        let mut others = others.flat_map(|(_, other)| &other.held);
+        Ok(found.map(|found| {
+            let is_it = |held: &&Held| held.range.meets(found.range) && held.kind == found.kind;
+            let asked = || others.find(is_it).map(|held| held.pid);
+            Holder {
+                pid: found.pid.or_else(asked),
+                ..found
+            }
         }))
-    }
-
-    /// The process that asked for a lock which the kernel knows as that of an open file.
-    fn holder(&self, asker: u64, found: Holder) -> Option<u32> {
-        let others = self.owners.iter().filter(|(owner, _)| **owner != asker);
-        others
-            .flat_map(|(_, other)| &other.held)
-            .find(|held| held.range.meets(found.range) && held.kind == found.kind)
-            .map(|held| held.pid)
     }
 
     /// `owner` closed a descriptor of the file.
