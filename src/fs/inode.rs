@@ -60,21 +60,17 @@ impl Place {
     }
 }
 
-/// A [`Place`] in one piece of memory: how many bytes the parent's number has, these, the backing name, and after a `/` the
-/// visible one where it differs. There is one for each file where changes are followed.
+/// A [`Place`] in one piece of memory: the parent's number, the backing name, and after a `/` the visible one where it differs. There is one for each file where changes are followed.
 #[derive(Debug, PartialEq, Eq)]
 struct PackedPlace(Box<[u8]>);
 
 impl From<&Place> for PackedPlace {
     fn from(place: &Place) -> Self {
         let parent = place.parent.to_le_bytes();
-        let used = 8 - place.parent.leading_zeros() / 8;
-        let length = [u8::try_from(used).unwrap_or(8)];
-        let parent = parent.get(..usize::from(length[0])).unwrap_or(&parent);
         let (backing, visible) = (place.backing.as_bytes(), place.visible.as_bytes());
         let packed = match visible == backing {
-            true => [&length, parent, backing].concat(),
-            false => [&length, parent, backing, b"/", visible].concat(),
+            true => [&parent, backing].concat(),
+            false => [&parent, backing, b"/", visible].concat(),
         };
         Self(packed.into())
     }
@@ -83,11 +79,8 @@ impl From<&Place> for PackedPlace {
 impl PackedPlace {
     /// The parent's number, and the names.
     fn split(&self) -> Option<(u64, &[u8])> {
-        let (&length, rest) = self.0.split_first()?;
-        let (octets, names) = rest.split_at_checked(length.into())?;
-        let mut parent = [0; 8];
-        parent.get_mut(..octets.len())?.copy_from_slice(octets);
-        Some((u64::from_le_bytes(parent), names))
+        let (parent, names) = self.0.split_first_chunk()?;
+        Some((u64::from_le_bytes(*parent), names))
     }
 
     fn unpack(&self) -> Option<Place> {
@@ -282,8 +275,9 @@ impl Inode {
     pub(super) fn new(number: u64, identity: Identity, stat: &Stat) -> Self {
         let is_placed =
             stat.is_dir() || stat.is_symlink() || matches!(identity, Identity::Looks { .. });
-        let is_regular = stat.kind() == Kind::File;
-        let mark = |mark, is_set| if is_set { mark } else { 0 };
+        let marks = Flags::default();
+        marks.set(PLACED, is_placed);
+        marks.set(REGULAR, stat.is_file());
         Self {
             number,
             lookups: AtomicU64::new(1),
@@ -293,9 +287,7 @@ impl Inode {
             device: Device::new(stat.dev),
             born: AtomicU32::new(0),
             used: AtomicBool::new(true),
-            marks: Flags(AtomicU8::new(
-                mark(PLACED, is_placed) | mark(REGULAR, is_regular),
-            )),
+            marks,
             notes: Flags::default(),
         }
     }
