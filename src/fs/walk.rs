@@ -143,26 +143,20 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Goes to the directory above.
-    fn up(&mut self) -> Result<(), Halt> {
-        self.spend(1)?;
-        self.stack.pop();
-        if self.stack.is_empty() {
-            let place = self.base.place().filter(|_| self.base.number != ROOT);
-            let parent = place.and_then(|place| self.fs.inodes.get(place.parent).ok());
-            self.base = parent.ok_or(Halt::Out)?;
-            self.stack.push(self.fs.inodes.fd(&self.base).ok());
-        }
-        Ok(())
-    }
-
     /// Goes where a component leads: for a `..` to the directory above, for a name to its entry, and if that is a symlink, to where
     /// that leads.
     pub(super) fn step(&mut self, component: &[u8]) -> Result<(), Halt> {
-        if component == b".." {
-            return self.up();
-        }
         self.spend(1)?;
+        if component == b".." {
+            self.stack.pop();
+            if self.stack.is_empty() {
+                let place = self.base.place().filter(|_| self.base.number != ROOT);
+                let parent = place.and_then(|place| self.fs.inodes.get(place.parent).ok());
+                self.base = parent.ok_or(Halt::Out)?;
+                self.stack.push(self.fs.inodes.fd(&self.base).ok());
+            }
+            return Ok(());
+        }
         match BackingName::parse(component) {
             Ok(name) => self.enter(self.child(&name)?),
             Err(_empty_or_dot) => Ok(()),
