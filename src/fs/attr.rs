@@ -87,18 +87,17 @@ impl Utf8Fs {
         mut change: Change,
     ) -> Result<Shown, FsError> {
         let OpenInode { inode, fd, .. } = self.open_to_change(number)?;
-        let clears = change.size.is_some() || change.uid.is_some() || change.gid.is_some();
-        let mut as_caller = None;
-        if clears {
-            let what = match change.size {
-                Some(_) => Clears::BySize,
-                None => Clears::ByOwner,
-            };
-            let acting = self.clear_set_ids_as(caller, &Stat::of(&*fd)?, what)?;
-            if acting.clears_sgid {
-                change.mode = change.mode.map(|mode| mode & !libc::S_ISGID);
-            }
-            as_caller = Some(acting);
+        let has_owner = change.uid.is_some() || change.gid.is_some();
+        let clears = match change.size {
+            Some(_) => Some(Clears::BySize),
+            None => has_owner.then_some(Clears::ByOwner),
+        };
+        let as_caller = match clears {
+            Some(what) => Some(self.clear_set_ids_as(caller, &Stat::of(&*fd)?, what)?),
+            None => None,
+        };
+        if as_caller.as_ref().is_some_and(|acting| acting.clears_sgid) {
+            change.mode = change.mode.map(|mode| mode & !libc::S_ISGID);
         }
         if let Some(size) = change.size {
             match handle {
@@ -106,7 +105,7 @@ impl Utf8Fs {
                 None => file::truncate(&*fd, size)?,
             }
         }
-        if change.uid.is_some() || change.gid.is_some() {
+        if has_owner {
             file::chown(&*fd, change.uid, change.gid)?;
         }
         drop(as_caller);
