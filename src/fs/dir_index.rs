@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use crate::backing::ticks::{age, tick};
 use crate::backing::{Entries, Stat, Time};
-use crate::names::{BackingName, Index, Legacy, Moves, NameMap, Siblings, VisibleName};
+use crate::names::{BackingName, Index, Legacy, Moves, NameMap, Siblings};
 use crate::policy::Alike;
 
 /// Longest time that a change made below the mount may go unseen, where more would be allowed.
@@ -49,31 +49,18 @@ impl DirectoryIndex {
         self.read.elapsed() < self.took * READING_SHARE && began.elapsed() < self.took
     }
 
-    /// Returns the visible name of a name of the directory; `None` if it is hidden, or was not there.
-    pub(super) fn visible(&self, map: &NameMap, name: &BackingName) -> Option<VisibleName> {
-        if map.policy.conforms(name.as_bytes()) || map.legacy == Legacy::Raw {
-            return Some(name.as_visible());
-        }
-        self.index.visible(name).cloned()
-    }
-
     /// Takes a name out that is gone; returns whether all is right still.
     pub(super) fn remove(&mut self, map: &NameMap, name: &BackingName) -> bool {
-        let conforms = map.policy.conforms(name.as_bytes());
-        let is_itself = conforms || map.legacy == Legacy::Raw;
-        if let Some(siblings) = self.siblings.as_mut().filter(|_| is_itself) {
-            siblings.remove(name.as_bytes());
-        }
-        let moves = if !map.maps() {
-            Some(Moves::default())
-        } else if conforms {
-            self.index.remove_sibling(map, name.as_bytes())
-        } else {
-            self.index.remove(map, name)
+        let moves = match map.policy.conforms(name.as_bytes()) || !map.maps() {
+            true => self.index.remove_sibling(map, name.as_bytes()),
+            false => self.index.remove(map, name),
         };
-        let is_right = moves.is_some();
-        self.follow(&moves.unwrap_or_default());
-        is_right
+        let Some(mut moves) = moves else {
+            return false;
+        };
+        moves.left.extend(map.itself(name));
+        self.follow(&moves);
+        true
     }
 
     /// Takes a new name in.
@@ -83,19 +70,12 @@ impl DirectoryIndex {
         name: &BackingName,
         is_taken: impl Fn(&[u8]) -> bool,
     ) {
-        let conforms = map.policy.conforms(name.as_bytes());
-        if map.maps() {
-            let moves = if conforms {
-                self.index.add_sibling(map, name.as_bytes(), is_taken)
-            } else {
-                self.index.add(map, name, is_taken)
-            };
-            self.follow(&moves);
-        }
-        let is_itself = conforms || map.legacy == Legacy::Raw;
-        if let Some(siblings) = self.siblings.as_mut().filter(|_| is_itself) {
-            siblings.add(name.as_bytes());
-        }
+        let mut moves = match map.policy.conforms(name.as_bytes()) || !map.maps() {
+            true => self.index.add_sibling(map, name.as_bytes(), is_taken),
+            false => self.index.add(map, name, is_taken),
+        };
+        moves.taken.extend(map.itself(name));
+        self.follow(&moves);
     }
 
     /// Has the names that are compared follow what became of them in the index.

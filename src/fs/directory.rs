@@ -142,7 +142,11 @@ impl Directory<'_> {
         loop {
             let map = &self.fs.map;
             let state = self.state()?;
-            let leaving = leaving.and_then(|backing| state.visible(map, backing));
+            let visible = |name| {
+                map.itself(name)
+                    .or_else(|| state.index.visible(name).cloned())
+            };
+            let leaving = leaving.and_then(visible);
             let leaving = leaving.as_ref().map(VisibleName::as_bytes);
             let siblings = state.siblings.as_ref();
             let found = siblings.and_then(|siblings| siblings.like(name.as_bytes(), leaving));
@@ -181,7 +185,7 @@ impl Directory<'_> {
             Some(state) => state,
             None => {
                 let open = || Entries::open_quietly(&*self.at.fd);
-                let entries = self.fs.inodes.descriptors.enough_for(open)?;
+                let entries = self.fs.inodes.with_descriptors(open)?;
                 let (map, unique) = (&self.fs.map, self.fs.settings.unique);
                 let state = Box::new(read(&self.at.fd, entries, map, unique)?);
                 let indexed = &self.fs.indexed;
@@ -228,18 +232,14 @@ impl Directory<'_> {
         {
             state.ctime = Some(stat.ctime);
             state.settled = false;
-            self.note_growth(&mut state);
+            // Siblings that came one by one are counted whenever they have become twice as many.
+            let bytes = state.siblings.as_ref().map_or(0, Siblings::footprint);
+            if bytes > 2 * state.noted + EMPTY_BYTES {
+                let all = state.index.footprint() + bytes;
+                self.fs.indexed.note(&self.at.inode, all);
+                state.noted = bytes;
+            }
             *self.state = Some(state);
-        }
-    }
-
-    /// Counts siblings that came one by one, whenever they have become twice as many.
-    fn note_growth(&self, state: &mut DirectoryIndex) {
-        let bytes = state.siblings.as_ref().map_or(0, Siblings::footprint);
-        if bytes > 2 * state.noted + EMPTY_BYTES {
-            let all = state.index.footprint() + bytes;
-            self.fs.indexed.note(&self.at.inode, all);
-            state.noted = bytes;
         }
     }
 }

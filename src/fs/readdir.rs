@@ -12,7 +12,7 @@ use super::resolve::Resolved;
 use super::{Caller, Entry, FsError, Utf8Fs};
 use crate::backing::{Entries, Kind, Stat, file, if_there};
 use crate::codec::charset::is_meaningless;
-use crate::names::{BackingName, Legacy, Quoted, VisibleName};
+use crate::names::{BackingName, Quoted, VisibleName};
 
 /// An entry of a directory as it is listed.
 #[derive(Debug)]
@@ -226,8 +226,7 @@ impl Utf8Fs {
         let Ok(backing) = BackingName::parse(name) else {
             return Ok(None);
         };
-        if self.map.legacy == Legacy::Raw || self.map.policy.conforms(name) {
-            let visible = backing.as_visible();
+        if let Some(visible) = self.map.itself(&backing) {
             return Ok(Some((backing, visible)));
         }
         if !self.map.maps() {

@@ -210,11 +210,18 @@ impl NameMap {
             .ok_or(offence)
     }
 
+    /// Returns the visible name of a backing name that is shown as it is.
+    #[must_use]
+    pub fn itself(&self, name: &BackingName) -> Option<VisibleName> {
+        let is_shown = self.legacy == Legacy::Raw || self.policy.conforms(name.as_bytes());
+        is_shown.then(|| name.as_visible())
+    }
+
     /// Returns the visible name that a backing name has in a directory of its own; `None` if it is hidden.
     #[must_use]
     pub fn visible_alone(&self, name: &BackingName) -> Option<VisibleName> {
-        if self.policy.conforms(name.as_bytes()) || self.legacy == Legacy::Raw {
-            return Some(name.as_visible());
+        if let Some(itself) = self.itself(name) {
+            return Some(itself);
         }
         (self.legacy != Legacy::Hide)
             .then(|| super::Index::build(self, vec![name.clone()], |_| false))
