@@ -10,15 +10,13 @@ mod cache;
 
 use std::collections::HashMap;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 
-use super::inode::Inode;
 use crate::records::DescriptorCounts;
-use cache::DescriptorCache;
+use cache::Queue;
 
 /// Most directories that one user has open, other than root and the user who mounted. The kernel holds notifications
 /// about a directory back while it is read, and each of these takes a thread.
@@ -123,8 +121,8 @@ impl Drop for Taken {
 #[derive(Debug)]
 pub(super) struct Descriptors {
     pub(super) pool: Arc<Pool>,
-    /// The descriptors of inodes.
-    cache: DescriptorCache,
+    /// The inodes that have a descriptor.
+    queue: Arc<Mutex<Queue>>,
 }
 
 impl Descriptors {
@@ -138,7 +136,7 @@ impl Descriptors {
                 taken: AtomicUsize::new(0),
                 by_user: Mutex::default(),
             }),
-            cache: DescriptorCache::default(),
+            queue: Arc::default(),
         }
     }
 
@@ -149,7 +147,7 @@ impl Descriptors {
             reserve: self.pool.reserve,
             user_limit: self.pool.most(NOBODY, Use::File) / 2,
             open: self.pool.taken.load(Ordering::Relaxed),
-            inodes: self.cache.len(),
+            inodes: self.inodes_held(),
             inodes_limit: self.most_held(),
         }
     }
@@ -162,31 +160,6 @@ impl Descriptors {
             .saturating_sub(taken)
             .max(reserve / 4)
             .min(limit / 4)
-    }
-
-    /// Holds an inode by `fd`, unless it is held already; others are let go for it.
-    pub(super) fn hold(&self, inode: &Arc<Inode>, fd: OwnedFd) -> Arc<OwnedFd> {
-        let (fd, is_new) = inode.hold(fd);
-        if is_new {
-            self.cache.add(inode, self.most_held());
-        }
-        fd
-    }
-
-    /// Is there room to hold one more inode without another being let go?
-    pub(super) fn has_room(&self) -> bool {
-        self.cache.has_room(self.most_held())
-    }
-
-    /// Runs `act`; where it fails for want of a descriptor, once more after closing those that nobody needs.
-    pub(super) fn enough_for<T>(&self, act: impl Fn() -> io::Result<T>) -> io::Result<T> {
-        match act() {
-            Err(error) if error.raw_os_error() == Some(libc::EMFILE) => {
-                self.cache.close_all();
-                act()
-            }
-            done => done,
-        }
     }
 }
 

@@ -16,7 +16,7 @@ use super::FsError;
 use super::descriptors::Descriptors;
 use super::inode::{ByNumber, GIVEN_UP, Identity, Inode, Place};
 use super::number::{Device, Numbering, ROOT};
-use crate::backing::{Dir, FileHandle, Stat};
+use crate::backing::{Dir, FileHandle, Stat, quiet_clone};
 use crate::os::give_memory_back;
 
 const SHARDS: usize = 64;
@@ -51,8 +51,8 @@ pub struct Inodes {
     is_any_renumbered: AtomicBool,
     /// The descriptor that file handles are opened by, where they can be.
     mount: Option<OwnedFd>,
-    /// The mount id and the device that it reaches.
-    reach: (u64, u64),
+    /// The id of the root's mount.
+    mount_id: u64,
     /// A clone of the root's mount, for opening by handle. No way leads up out of it, and reading through it keeps
     /// access times.
     pub(super) view: Option<OwnedFd>,
@@ -83,6 +83,12 @@ impl Inodes {
             Ok(None) | Err(_) => false,
         };
         let mount = mount.filter(opens);
+        let view = mount.as_ref().and_then(|_may| {
+            let clone = quiet_clone(&root);
+            let noted =
+                clone.inspect_err(|error| log::debug!("lstat of links reads them: {error}"));
+            noted.ok()
+        });
         let above = Dir::new(&root).stat_parent()?;
         let inode = Arc::new(Inode::new(ROOT, Identity::looks(&stat, 0, None), &stat));
         let (_root, _) = inode.hold(root);
@@ -95,8 +101,8 @@ impl Inodes {
             renumbered: Mutex::default(),
             is_any_renumbered: AtomicBool::new(false),
             mount,
-            reach: (stat.mnt_id, stat.dev),
-            view: None,
+            view,
+            mount_id: stat.mnt_id,
             cover: OnceLock::new(),
             descriptors: Descriptors::new(limit),
             is_mount_root: (above.dev, above.ino) == (stat.dev, stat.ino),
@@ -157,7 +163,7 @@ impl Inodes {
 
     /// The mount through which a file was reached, where that is not the root's; else 0.
     fn mount_of(&self, stat: &Stat) -> u32 {
-        match stat.mnt_id == self.reach.0 {
+        match stat.mnt_id == self.mount_id {
             true => 0,
             // The kernel's are small numbers.
             false => u32::try_from(stat.mnt_id).unwrap_or(u32::MAX).max(1),
@@ -171,11 +177,7 @@ impl Inodes {
 
     /// Is a file opened by its handle and our descriptor?
     pub(super) fn opens_by_handle(&self, stat: &Stat) -> bool {
-        self.uses_handles()
-            && match self.reach {
-                (0, dev) => stat.dev == dev,
-                (id, _) => stat.mnt_id == id,
-            }
+        self.uses_handles() && stat.mnt_id == self.mount_id
     }
 
     /// Takes `count` lookups back; the inode goes with the last.
@@ -247,7 +249,13 @@ impl Inodes {
 
     /// Runs `act`; where it fails for want of a descriptor, once more after closing those that nobody needs.
     pub(super) fn with_descriptors<T>(&self, act: impl Fn() -> io::Result<T>) -> io::Result<T> {
-        self.descriptors.enough_for(act)
+        match act() {
+            Err(error) if error.raw_os_error() == Some(libc::EMFILE) => {
+                self.descriptors.close_all();
+                act()
+            }
+            done => done,
+        }
     }
 
     fn shard(&self, number: u64) -> &Mutex<HashSet<ByNumber>> {

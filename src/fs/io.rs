@@ -49,13 +49,13 @@ impl Utf8Fs {
     /// # Errors
     /// The inode is gone, or the system's error.
     pub fn open(&self, caller: Caller, number: u64, flags: i32) -> Result<Opened, FsError> {
-        let opened = match self.settings.reads_quietly {
-            true => match self.open_with(caller, number, flags | libc::O_NOATIME) {
-                // For the owner and the privileged only.
-                Err(error) if error.errno() == libc::EPERM => self.open_with(caller, number, flags),
-                opened => opened,
-            },
-            false => self.open_with(caller, number, flags),
+        let quietly = i32::from(self.settings.reads_quietly) * libc::O_NOATIME;
+        let opened = match self.open_with(caller, number, flags | quietly) {
+            // For the owner and the privileged only.
+            Err(error) if quietly != 0 && error.errno() == libc::EPERM => {
+                self.open_with(caller, number, flags)
+            }
+            opened => opened,
         };
         match &opened {
             Ok(_) => self.sent_back.end(caller),
@@ -73,29 +73,19 @@ impl Utf8Fs {
             file::access(&*self.inodes.fd(&inode)?, libc::X_OK)?;
         }
         let flags = flags | self.waiting();
-        if flags & libc::O_ACCMODE == libc::O_RDONLY
-            && let Some(fd) = self.inodes.open(&inode, flags & !KERNELS_OWN)?
-        {
-            let stat = Stat::of(&fd)?;
-            return Ok(self.opened(caller, (fd, taken), None, inode, stat, flags)?);
-        }
-        let path_only = self.inodes.fd(&inode)?;
-        let stat = Stat::of(&*path_only)?;
-        let reopen = |flags| {
-            let reopen = || file::reopen_known(&*path_only, stat.kind(), flags);
-            let opened = self.inodes.open(&inode, flags)?;
-            opened.map_or_else(|| self.inodes.with_descriptors(reopen), Ok)
-        };
-        let fd = match reopen(flags & !KERNELS_OWN) {
+        let writes = flags & libc::O_ACCMODE != libc::O_RDONLY;
+        let path_only = writes.then(|| self.inodes.fd(&inode)).transpose()?;
+        let fd = match self.inodes.open(&inode, flags & !KERNELS_OWN) {
             // A file that may only be appended to (chattr +a) is opened so or not at all.
             Err(error)
                 if error.raw_os_error() == Some(libc::EPERM) && flags & libc::O_APPEND != 0 =>
             {
-                reopen(flags)?
+                self.inodes.open(&inode, flags)?
             }
             opened => opened?,
         };
-        Ok(self.opened(caller, (fd, taken), Some(path_only), inode, stat, flags)?)
+        let stat = Stat::of(&fd)?;
+        Ok(self.opened(caller, (fd, taken), path_only, &inode, &stat, flags)?)
     }
 
     /// Gives a handle to a file opened with `flags`. The kernel gets `backing_file`, or the same file where there is none.
@@ -107,8 +97,8 @@ impl Utf8Fs {
         caller: Caller,
         (fd, _taken): (OwnedFd, Taken),
         backing_file: Option<Arc<OwnedFd>>,
-        inode: Arc<Inode>,
-        stat: Stat,
+        inode: &Arc<Inode>,
+        stat: &Stat,
         flags: i32,
     ) -> io::Result<Opened> {
         if flags & libc::O_DIRECT != 0 {
@@ -119,7 +109,7 @@ impl Utf8Fs {
         let opener = (caller.uid, caller.gid);
         // Reading takes no privilege, and who writes later is most likely the owner.
         // The kernel would open it by itself once more, without `O_NOATIME`.
-        let is_ours = self.settings.reads_quietly || self.checks_rights_of(&inode, &fd)?;
+        let is_ours = self.settings.reads_quietly || self.checks_rights_of(inode, &fd)?;
         let identity = match (is_ours, writes) {
             (true, _) => None,
             (false, true) => Some(opener),
@@ -131,16 +121,15 @@ impl Utf8Fs {
         let fd = Arc::new(fd);
         let backing_file = backing_file.unwrap_or_else(|| Arc::clone(&fd));
         inode.opened(&fd, is_mappable);
-        let id = inode.id();
         let file = OpenFile {
             fd,
-            inode,
+            inode: Arc::clone(inode),
             opener,
             _taken,
         };
         Ok(Opened {
-            inode: id,
-            stat,
+            inode: inode.id(),
+            stat: *stat,
             writes,
             handle: self.files.add(file),
             backing_file,
@@ -291,16 +280,11 @@ impl Utf8Fs {
         to: (u64, u64),
         length: u64,
     ) -> Result<usize, FsError> {
-        let source: Arc<OpenFile> = self.files.get(from.0)?;
+        let source = self.files.get(from.0)?;
         let target = self.files.get(to.0)?;
         let length = usize::try_from(length).unwrap_or(usize::MAX);
         let _kept = self.act_as_writer(&target, Some(caller), SetIds::of_caller(caller.uid))?;
-        Ok(file::copy_range(
-            &*source.fd,
-            from.1,
-            &*target.fd,
-            to.1,
-            length,
-        )?)
+        let copied = file::copy_range(&source.fd, from.1, &target.fd, to.1, length)?;
+        Ok(copied)
     }
 }

@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -108,7 +107,7 @@ impl Utf8Fs {
             made => made?,
         };
         let entry = self.enter(looked, &making.directory, made.entry)?;
-        let (inode, stat) = (Arc::clone(&entry.inode), entry.stat);
+        let (inode, stat) = (&entry.inode, &entry.stat);
         let opened = self.opened(caller, (opened, taken), None, inode, stat, flags)?;
         self.sent_back.end(caller);
         Ok((entry, opened))
@@ -133,7 +132,7 @@ impl Utf8Fs {
         let looked = self.look_at_made(&opened)?;
         let entered = self.inodes.enter(looked, None)?;
         let entry = entered.ok_or(FsError::Stale)?;
-        let (inode, stat) = (Arc::clone(&entry.inode), entry.stat);
+        let (inode, stat) = (&entry.inode, &entry.stat);
         let opened = self.opened(new.caller, (opened, taken), None, inode, stat, flags)?;
         Ok((entry, opened))
     }

@@ -46,7 +46,7 @@ use std::time::Duration;
 
 use parking_lot::RwLock;
 
-use crate::backing::{FsType, Stat, device_unasked, quiet_clone};
+use crate::backing::{FsType, Stat, device_unasked};
 use crate::names::NameMap;
 use crate::names::rules::Rules;
 use crate::os::{Privilege, act_as};
@@ -169,14 +169,7 @@ impl Utf8Fs {
     /// Its root can't be looked at.
     pub fn new(config: Config) -> std::io::Result<Self> {
         let below = FsType::of(&config.root)?;
-        let view = config.by_handle.as_ref().and_then(|_may| {
-            let clone = quiet_clone(&config.root);
-            clone
-                .inspect_err(|error| log::debug!("lstat of links is reading them: {error}"))
-                .ok()
-        });
         let mut inodes = Inodes::new(config.root, config.by_handle, config.most_descriptors)?;
-        inodes.view = view;
         inodes.keeps_places = config.keeps_places;
         Ok(Self {
             sent_back: SentBack::default(),
@@ -226,10 +219,8 @@ impl Utf8Fs {
 
     /// Does `fd` lie in this filesystem itself? To ask it anything would be to wait for ourselves.
     fn is_own(&self, fd: impl AsFd) -> std::io::Result<bool> {
-        match self.own_device.get() {
-            Some(own) => Ok(device_unasked(fd)? == *own),
-            None => Ok(false),
-        }
+        let own = self.own_device.get();
+        own.map_or(Ok(false), |own| Ok(device_unasked(fd)? == *own))
     }
 
     /// Begins an operation of `caller` on this thread: counts it and takes on the caller's credentials where the

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use super::Descriptors;
 use crate::fs::inode::Inode;
 
 /// A descriptor that can be had again is closed after this time without a use at the earliest, after twice this time at the
@@ -26,7 +27,7 @@ const MOST_TURNS: usize = 256;
 type Garbage = Vec<(Arc<Inode>, Option<Arc<OwnedFd>>)>;
 
 #[derive(Debug, Default)]
-struct Queue {
+pub(super) struct Queue {
     /// Inodes, once for each time that one got a descriptor and did not lose it since; oldest first. The kernel may have
     /// forgotten some.
     inodes: VecDeque<Weak<Inode>>,
@@ -34,32 +35,38 @@ struct Queue {
     has_sweeper: bool,
 }
 
-/// The inodes that have a descriptor.
-#[derive(Debug, Default)]
-pub(super) struct DescriptorCache(Arc<Mutex<Queue>>);
-
-impl DescriptorCache {
-    /// Returns the number of inodes.
-    pub(super) fn len(&self) -> usize {
-        let queue = self.0.lock();
+impl Descriptors {
+    /// Returns the number of inodes that have a descriptor.
+    pub(super) fn inodes_held(&self) -> usize {
+        let queue = self.queue.lock();
         let known = queue.inodes.iter().filter(|inode| inode.strong_count() > 0);
         known.count()
     }
 
-    /// Returns whether one of at most `most` inodes can be added without an eviction.
-    pub(super) fn has_room(&self, most: usize) -> bool {
-        let mut queue = self.0.lock();
-        let inodes = &mut queue.inodes;
+    /// Is there room to hold one more inode without another being let go?
+    pub(in crate::fs) fn has_room(&self) -> bool {
+        let most = self.most_held();
+        let inodes = &mut self.queue.lock().inodes;
         while inodes.len() >= most && inodes.front().is_some_and(|it| it.strong_count() == 0) {
             inodes.pop_front();
         }
         inodes.len() < most
     }
 
-    /// Adds an inode that just got its descriptor, and evicts others while there are more than `most`.
-    pub(super) fn add(&self, inode: &Arc<Inode>, most: usize) {
+    /// Holds an inode by `fd`, unless it is held already; others are let go for it.
+    pub(in crate::fs) fn hold(&self, inode: &Arc<Inode>, fd: OwnedFd) -> Arc<OwnedFd> {
+        let (fd, is_new) = inode.hold(fd);
+        if is_new {
+            self.add(inode);
+        }
+        fd
+    }
+
+    /// Adds an inode that just got its descriptor, and evicts others while there are too many.
+    fn add(&self, inode: &Arc<Inode>) {
+        let most = self.most_held();
         let mut garbage = Garbage::new();
-        let mut queue = self.0.lock();
+        let mut queue = self.queue.lock();
         queue.inodes.push_back(Arc::downgrade(inode));
         // Two rounds: the first takes the second chance of those that were used.
         for _turn in 0..MOST_TURNS.min(2 * queue.inodes.len()) {
@@ -73,16 +80,16 @@ impl DescriptorCache {
             }
         }
         if is_transient(inode) && !queue.has_sweeper {
-            queue.has_sweeper = start_sweeper(&self.0);
+            queue.has_sweeper = start_sweeper(&self.queue);
         }
         drop(queue);
         drop(garbage);
     }
 
     /// Closes all descriptors that no operation uses right now.
-    pub(super) fn close_all(&self) {
+    pub(in crate::fs) fn close_all(&self) {
         let mut garbage = Garbage::new();
-        let inodes = &mut self.0.lock().inodes;
+        let inodes = &mut self.queue.lock().inodes;
         let mut is_open = |inode: &Weak<Inode>| !is_closed(inode, &mut garbage);
         // The first attempt takes the second chance of those that were used.
         inodes.retain(|inode| is_open(inode) && is_open(inode));
@@ -174,21 +181,24 @@ mod tests {
 
     #[test]
     fn a_descriptor_of_a_file_is_closed_when_it_was_not_used_between_two_sweeps() {
-        let cache = DescriptorCache::default();
+        let cache = Descriptors::new(64);
         // This is the sweeper.
-        cache.0.lock().has_sweeper = true;
+        cache.queue.lock().has_sweeper = true;
         let file = inode(2, null());
-        cache.add(&file, 16);
-        assert!(close_idle(&cache.0), "it was just opened");
+        cache.add(&file);
+        assert!(close_idle(&cache.queue), "it was just opened");
         drop(file.held().unwrap());
-        assert!(close_idle(&cache.0), "it was used since");
+        assert!(close_idle(&cache.queue), "it was used since");
         let in_use = file.held().unwrap();
-        assert!(close_idle(&cache.0) && close_idle(&cache.0), "it is in use");
+        assert!(
+            close_idle(&cache.queue) && close_idle(&cache.queue),
+            "it is in use"
+        );
         drop(in_use);
-        assert!(!close_idle(&cache.0));
+        assert!(!close_idle(&cache.queue));
         assert!(file.held().is_none());
-        assert_eq!(cache.len(), 0);
-        assert!(!cache.0.lock().has_sweeper);
+        assert_eq!(cache.inodes_held(), 0);
+        assert!(!cache.queue.lock().has_sweeper);
     }
 
     /// A socket whose close(2) waits until the second is closed, which takes nothing of what was sent.
@@ -206,12 +216,12 @@ mod tests {
 
     #[test]
     fn a_descriptor_that_is_slow_to_close_keeps_nobody_from_the_others() {
-        let cache = Arc::new(DescriptorCache::default());
+        let cache = Arc::new(Descriptors::new(64));
         let (mut end, begin) = std::io::pipe().unwrap();
         let (slow, peer) = slow_to_close();
         let inodes = [inode(2, begin.into()), inode(3, slow.into())];
         for inode in &inodes {
-            cache.add(inode, 2);
+            cache.add(inode);
         }
         let closing = thread::spawn({
             let cache = Arc::clone(&cache);
@@ -220,7 +230,7 @@ mod tests {
         // The first is closed, so that the second is being closed.
         assert_eq!(end.read(&mut [0]).unwrap(), 0);
         let (sender, receiver) = channel();
-        let looking = thread::spawn(move || sender.send(cache.len()));
+        let looking = thread::spawn(move || sender.send(cache.inodes_held()));
         let len = receiver.recv_timeout(PATIENCE);
         drop(peer);
         closing.join().unwrap();

@@ -10,7 +10,7 @@ use std::time::Duration;
 use rustix::io::Errno;
 
 use super::Inodes;
-use crate::backing::{Dir, FileHandle, Stat, file};
+use crate::backing::{Dir, FileHandle, Kind, Stat, file};
 use crate::fs::inode::{Inode, Place, STALE, UNPROVEN};
 use crate::fs::number::Device;
 
@@ -72,7 +72,7 @@ impl Inodes {
                 None => noting_stale(inode, self.open_in_place(inode)),
             }
         };
-        let fd = self.descriptors.enough_for(open)?;
+        let fd = self.with_descriptors(open)?;
         self.prove(inode, &fd)?;
         if inode.is_elsewhere() {
             return Ok(Arc::new(fd));
@@ -80,26 +80,31 @@ impl Inodes {
         Ok(self.descriptors.hold(inode, fd))
     }
 
-    /// Opens a regular file with the given open(2) flags and its handle; `None` where that can't be had.
+    /// Opens a regular file with the given open(2) flags: by its handle, or else by a descriptor of it.
     ///
     /// # Errors
-    /// The file is gone (`ESTALE`), or can't be opened.
-    pub(in crate::fs) fn open(&self, inode: &Inode, flags: i32) -> io::Result<Option<OwnedFd>> {
-        let (Some(handle), Some(mount), true) = (inode.handle(), &self.mount, inode.is_regular())
-        else {
-            return Ok(None);
-        };
-        let open = |flags| {
-            let opened = self.descriptors.enough_for(|| handle.open(mount, flags));
-            noting_stale(inode, opened)
-        };
-        // Opening a FIFO would wait for its other side.
-        if inode.marks.has(UNPROVEN)
-            && let Some(fd) = open(libc::O_PATH)?
-        {
-            self.prove(inode, &fd)?;
+    /// The file is gone (`ESTALE`), or can't be opened; `ENXIO` for anything else, whose opening could wait or act.
+    pub(in crate::fs) fn open(&self, inode: &Arc<Inode>, flags: i32) -> io::Result<OwnedFd> {
+        if !inode.is_regular() {
+            return Err(Errno::NXIO.into());
         }
-        open(flags & !(libc::O_CREAT | libc::O_EXCL | libc::O_PATH))
+        if let (Some(handle), Some(mount)) = (inode.handle(), &self.mount) {
+            let open = |flags| {
+                let opened = self.with_descriptors(|| handle.open(mount, flags));
+                noting_stale(inode, opened)
+            };
+            // Opening a FIFO would wait for its other side.
+            if inode.marks.has(UNPROVEN)
+                && let Some(fd) = open(libc::O_PATH)?
+            {
+                self.prove(inode, &fd)?;
+            }
+            if let Some(fd) = open(flags & !(libc::O_CREAT | libc::O_EXCL | libc::O_PATH))? {
+                return Ok(fd);
+            }
+        }
+        let fd = self.fd(inode)?;
+        self.with_descriptors(|| file::reopen_known(&fd, Kind::File, flags))
     }
 
     /// Sees to it that `fd`, opened by the handle of an inode, is the file that is known by its number, and of that kind.
@@ -129,7 +134,7 @@ impl Inodes {
     pub fn open_handle(&self, handle: &FileHandle) -> io::Result<OwnedFd> {
         let mount = self.mount.as_ref().ok_or(Errno::STALE)?;
         let open = || Ok(handle.open(mount, libc::O_PATH)?.ok_or(Errno::STALE)?);
-        self.descriptors.enough_for(open)
+        self.with_descriptors(open)
     }
 
     /// Opens an inode by the name under which it was last seen, or by another of its names, if it is still there.
