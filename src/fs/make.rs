@@ -237,10 +237,12 @@ impl Utf8Fs {
     /// The name, or one in the target, is refused; or the system's error.
     pub fn symlink(&self, new: &NewEntry<'_>, target: &[u8]) -> Result<Entry, FsError> {
         let making = self.making(Operation::Symlink, new)?;
-        let stored = self.stored_target(&making, target)?;
-        let symlink = |dir: &Dir<&OwnedFd>, backing: &_| dir.symlink(backing, &stored.text);
+        let (stored, noted) = self.stored_target(&making, target)?;
+        let symlink = |dir: &Dir<&OwnedFd>, backing: &_| dir.symlink(backing, &stored);
         let entry = self.make_node(&making, new, Kind::Symlink, symlink)?;
-        self.report_target(&making, &stored);
+        if let Some(noted) = noted {
+            self.report_target(&making, &noted);
+        }
         Ok(entry)
     }
 

@@ -30,22 +30,9 @@ const MOST_SIGNS: usize = 8;
 /// A component on the other side, and the entry that it names there, if there is one.
 type Translated = (Vec<u8>, Option<OwnedFd>);
 
-/// Translates a component where the walk stands.
-type Translate<'t> = dyn FnMut(&Walk<'_>, &[u8]) -> Result<Translated, Halt> + 't;
-
-/// A target to be stored.
-#[derive(Debug)]
-pub(super) struct StoredTarget {
-    pub(super) text: Vec<u8>,
-    /// The terms that hold for its components.
-    terms: Arc<Terms>,
-    /// The offence to report once the link is made.
-    noted: Option<Noted>,
-}
-
 /// A component that does not conform and names no entry.
 #[derive(Debug)]
-struct Noted {
+pub(super) struct Noted {
     name: Vec<u8>,
     offence: Offence,
     verdict: Verdict,
@@ -60,11 +47,7 @@ impl Utf8Fs {
     pub fn readlink(&self, number: u64) -> Result<Vec<u8>, FsError> {
         let OpenInode { inode, fd, .. } = self.open_inode(number)?;
         let target = file::readlink(&*fd)?;
-        if !self.is_shown_as_another(&target) {
-            return Ok(target);
-        }
-        let shown = self.shown_target(&inode, &target)?;
-        Ok(shown.unwrap_or(target))
+        Ok(self.shown_target(&inode, &target)?.unwrap_or(target))
     }
 
     /// May this target be shown as another?
@@ -92,9 +75,14 @@ impl Utf8Fs {
         if !stat.is_symlink() || !self.map.maps() || inode.marks.has(PLAIN_TARGET) {
             return None;
         }
-        let target = match self.opened_quietly(inode, stat) {
-            Some(quiet) => file::readlink(quiet),
-            None => file::readlink(&*self.inodes.fd(inode).ok()?),
+        // A handle is of one filesystem only.
+        let is_it = |fd: &OwnedFd| {
+            Stat::of(fd).is_ok_and(|opened| opened.dev == stat.dev && opened.ino == stat.ino)
+        };
+        // In the view a link is read with its access time left as it is, as lstat(2) leaves it.
+        let target = match self.inodes.in_view(inode) {
+            Ok(Some(quiet)) if is_it(&quiet) => file::readlink(quiet),
+            _ => file::readlink(&*self.inodes.fd(inode).ok()?),
         };
         let target = target.ok()?;
         if self.is_shown_as_another(&target) {
@@ -107,26 +95,21 @@ impl Utf8Fs {
         None
     }
 
-    /// A descriptor of a link through which it is read with its access time left as it is, as lstat(2) leaves it.
-    fn opened_quietly(&self, inode: &Inode, stat: &Stat) -> Option<OwnedFd> {
-        let fd = self.inodes.in_view(inode).ok()??;
-        // A handle is of one filesystem only.
-        let opened = Stat::of(&fd).ok()?;
-        (opened.dev == stat.dev && opened.ino == stat.ino).then_some(fd)
-    }
-
     /// A stored target as it is visible; `None` if it is left alone.
     pub(super) fn shown_target(
         &self,
         link: &Arc<Inode>,
         target: &[u8],
     ) -> Result<Option<Vec<u8>>, FsError> {
+        if !self.is_shown_as_another(target) {
+            return Ok(None);
+        }
         let directory = link.place().map(|place| self.inodes.get(place.parent));
         let Some(Ok(directory)) = directory else {
             return Ok(None);
         };
         let is_itself = |name: &[u8]| self.is_visible_as_itself(name);
-        let shown = self.translated(&directory, target, &is_itself, &mut |walk, name| {
+        let shown = self.translated(&directory, target, is_itself, |walk, name| {
             self.visible_component(link, walk, name)
         });
         Ok(shown?.filter(|shown| shown.len() <= LONGEST))
@@ -143,13 +126,9 @@ impl Utf8Fs {
         };
         // Asked for first: a directory is read again for a name that it does not list.
         let child = walk.child(&backing)?;
-        let listed = match (&child, walk.here()?) {
-            (Some(_), Some(directory)) => self.listed_as(&directory, &backing)?,
-            _ => None,
-        };
-        let mut visible = match listed {
-            None if child.is_none() => self.dangling_component(walk, &backing)?,
-            listed => listed,
+        let mut visible = match walk.here()?.filter(|_| child.is_some()) {
+            Some(directory) => self.listed_as(&directory, &backing)?,
+            None => self.dangling_component(walk, &backing)?,
         };
         let alone = self.map.visible_alone(&backing);
         // A migration replaces a link before it renames what the link leads to. Who reads the old link still gets
@@ -186,7 +165,7 @@ impl Utf8Fs {
         Ok(alone)
     }
 
-    /// The target that a new link is to have below, for `target` as asked.
+    /// The target that a new link is to have below, for `target` as asked, and the offence to report once it is made.
     ///
     /// # Errors
     /// [`FsError::Refused`], and then the refusal is in the audit log; `ENAMETOOLONG` if it is too long below.
@@ -194,42 +173,42 @@ impl Utf8Fs {
         &self,
         making: &Making<'_>,
         target: &[u8],
-    ) -> Result<StoredTarget, FsError> {
+    ) -> Result<(Vec<u8>, Option<Noted>), FsError> {
         let mut noted: Option<Noted> = None;
         let terms = self.terms(making, true);
         let directory = &making.directory.inode;
         let is_itself =
             |name: &[u8]| self.is_visible_as_itself(name) && !self.map.may_be_mapped(name);
-        let stored = self.translated(directory, target, &is_itself, &mut |walk, name| {
+        let stored = self.translated(directory, target, is_itself, |walk, name| {
             if let Some((found, child)) = self.existing_component(walk, name)? {
                 return Ok((found.as_bytes().to_vec(), Some(child)));
             }
-            let is_exempt = || self.exemption(making).is_some();
-            let new = match self.new_component(name, &terms, is_exempt) {
-                Ok(stored) => return Ok((stored.as_bytes().to_vec(), None)),
-                Err(new) => new,
-            };
-            let stored = new.stored.clone();
-            let is_worse =
-                |old: &Noted| new.verdict == Verdict::Refused && old.verdict != Verdict::Refused;
-            if noted.as_ref().is_none_or(is_worse) {
-                noted = Some(new);
+            let (stored, what) = self.new_component(making, &terms, name);
+            let is_worse = |old: &Noted, new| new == Verdict::Refused && old.verdict != new;
+            if let Some((offence, verdict)) = what
+                && noted.as_ref().is_none_or(|old| is_worse(old, verdict))
+            {
+                noted = Some(Noted {
+                    name: name.to_vec(),
+                    offence,
+                    verdict,
+                    stored: stored.clone(),
+                });
             }
             Ok((stored, None))
         })?;
         let noted = noted.filter(|_| stored.is_some() && terms.mode != Mode::Off);
-        let text = stored.unwrap_or_else(|| target.to_vec());
-        let stored = StoredTarget { text, terms, noted };
-        if let Some(noted) = &stored.noted
+        if let Some(noted) = &noted
             && noted.verdict == Verdict::Refused
         {
-            self.report_target(making, &stored);
-            return Err(stored.terms.refusal(noted.offence));
+            self.report_target(making, noted);
+            return Err(terms.refusal(noted.offence));
         }
-        if stored.text.len() > LONGEST {
+        let stored = stored.unwrap_or_else(|| target.to_vec());
+        if stored.len() > LONGEST {
             return Err(Errno::NAMETOOLONG.into());
         }
-        Ok(stored)
+        Ok((stored, noted))
     }
 
     /// The entry that a component names by any spelling, held.
@@ -252,59 +231,50 @@ impl Utf8Fs {
         }
     }
 
-    /// Returns how a component that names no entry is stored, as a new name would be (laws N9 and N12), and the
-    /// offence to be noted.
+    /// Returns what a component that names no entry is stored as, as a new name would be (laws N9 and N12), and its
+    /// offence.
     fn new_component(
         &self,
-        name: &[u8],
+        making: &Making<'_>,
         terms: &Terms,
-        is_exempt: impl Fn() -> bool,
-    ) -> Result<BackingName, Noted> {
-        let noted = |offence, verdict, stored: &[u8]| Noted {
-            name: name.to_vec(),
-            offence,
-            verdict,
-            stored: stored.to_vec(),
+        name: &[u8],
+    ) -> (Vec<u8>, Option<(Offence, Verdict)>) {
+        if self.names_nothing(name) {
+            return (name.to_vec(), None);
+        }
+        let stored = |visible| Ok(self.map.stored(&visible)?.as_bytes().to_vec());
+        let asked = self.map.policy.check(name);
+        let asked = asked.and_then(|()| VisibleName::parse(name));
+        let offence = match asked.and_then(stored) {
+            Ok(stored) => return (stored, None),
+            Err(offence) => offence,
         };
-        let stored = |visible: &VisibleName| self.map.stored(visible);
-        let asked = VisibleName::parse(name);
-        let conforming = asked.and_then(|asked| {
-            if self.names_nothing(name) {
-                return Ok(asked.as_backing());
-            }
-            self.map.policy.check(name)?;
-            stored(&asked)
-        });
-        conforming.map_err(|offence| {
-            if terms.lets_through() || is_exempt() {
-                return noted(offence, Verdict::Reported, name);
-            }
-            let normalized = match terms.mode {
-                Mode::Normalize => self.map.normalized(name).and_then(|name| stored(&name)),
-                Mode::Enforce | Mode::Report | Mode::Off => Err(offence),
-            };
-            match normalized {
-                Ok(stored) => noted(offence, Verdict::Normalized, stored.as_bytes()),
-                Err(offence) => noted(offence, Verdict::Refused, name),
-            }
-        })
+        if terms.lets_through() || self.exemption(making).is_some() {
+            return (name.to_vec(), Some((offence, Verdict::Reported)));
+        }
+        let normalized = match terms.mode {
+            Mode::Normalize => self.map.normalized(name).and_then(stored),
+            Mode::Enforce | Mode::Report | Mode::Off => Err(offence),
+        };
+        match normalized {
+            Ok(stored) => (stored, Some((offence, Verdict::Normalized))),
+            Err(offence) => (name.to_vec(), Some((offence, Verdict::Refused))),
+        }
     }
 
     /// Reports the component that does not conform in the target of a link: with the path of the link, and the component as
     /// the name.
-    pub(super) fn report_target(&self, making: &Making<'_>, target: &StoredTarget) {
-        let Some(noted) = &target.noted else {
-            return;
-        };
+    pub(super) fn report_target(&self, making: &Making<'_>, noted: &Noted) {
         let backing = BackingName::parse(&noted.stored).ok();
         let backing = backing.filter(|_| noted.verdict != Verdict::Refused);
         let visible = backing.as_ref();
         let visible = visible.and_then(|backing| self.map.visible_alone(backing));
+        let terms = self.terms(making, true);
         let what = (noted.offence, noted.verdict);
         let record = OffenceRecord {
             visible: visible.map(|name| Name::copy(name.as_bytes())),
             backing: backing.map(|name| Name::copy(name.as_bytes())),
-            ..self.record(making, &target.terms, &noted.name, what)
+            ..self.record(making, &terms, &noted.name, what)
         };
         self.audit(making, record);
     }
@@ -317,8 +287,8 @@ impl Utf8Fs {
         &self,
         directory: &Arc<Inode>,
         target: &[u8],
-        is_itself: &dyn Fn(&[u8]) -> bool,
-        translate: &mut Translate<'_>,
+        is_itself: impl Fn(&[u8]) -> bool,
+        mut translate: impl FnMut(&Walk<'_>, &[u8]) -> Result<Translated, Halt>,
     ) -> Result<Option<Vec<u8>>, FsError> {
         let mut parts: Vec<Vec<u8>> = components(target).map(<[u8]>::to_vec).collect();
         let needs_it = |part: &Vec<u8>| !is_itself(part);
