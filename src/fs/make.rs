@@ -161,10 +161,10 @@ impl Utf8Fs {
     ) -> Result<(T, NewName), FsError> {
         let at = &making.directory;
         self.inodes.confine(at, Duration::ZERO)?;
-        let new = self.absent_name(making)?;
+        let mut new = self.absent_name(making)?;
         self.become_caller(asked.caller, asked.umask)?;
         let mut directory = self.directory(at)?;
-        let clash = self.check_unique(making, &mut directory, &new, None)?;
+        self.check_unique(making, &mut directory, &mut new, None)?;
         directory.before_change()?;
         // Kept across the change where siblings are compared, so that no name like the new one comes in between.
         let kept = Some(directory).filter(|_| self.settings.unique.is_some());
@@ -175,7 +175,6 @@ impl Utf8Fs {
         directory.changed(None, Some(&new.entry.backing));
         drop(directory);
         self.report(making, &new);
-        self.report_clash(making, &new, clash.as_ref());
         self.settle(&at.fd, Waits::Names)?;
         Ok((made, new))
     }

@@ -210,13 +210,13 @@ impl Utf8Fs {
         };
         self.directory(&source)?.before_change()?;
         let _renaming = self.inodes.begin_rename();
-        let (old, mut directory, clash) = if new.terms.unique.is_some() {
-            self.rename_uniquely(&making, &source, from.1, &new, flags)?
+        let (old, mut directory) = if new.terms.unique.is_some() {
+            self.rename_uniquely(&making, &source, from.1, &mut new, flags)?
         } else {
             self.directory(target)?.before_change()?;
             let to = (target, &new.entry.backing);
             let old = self.rename_entry(caller, (&source, from.1), to, flags)?;
-            (old, self.directory(target)?, None)
+            (old, self.directory(target)?)
         };
         // A whiteout is left under the old name, so that only a new name comes.
         let leaves_whiteout = flags & libc::RENAME_WHITEOUT != 0;
@@ -230,12 +230,11 @@ impl Utf8Fs {
             self.directory(&source)?.changed(gone, None);
         }
         if new.is_there {
-            self.overtake(caller, target, &mut new.entry)?;
+            self.overtake(&making, &mut new.entry)?;
         }
         drop(replacing);
         let there = self.moved(target, &new.entry);
         self.report(&making, &new);
-        self.report_clash(&making, &new, clash.as_ref());
         self.settle(&target.fd, Waits::Names)?;
         if !is_same {
             self.settle(&source.fd, Waits::Names)?;
@@ -266,6 +265,29 @@ impl Utf8Fs {
             Ok(Some(old))
         })?;
         Ok(renamed.ok_or(Errno::NOENT)?)
+    }
+
+    /// Takes the place of an entry once more if others gave it the conforming name `new.visible` just before it was
+    /// replaced. Both would exist then, and the old one would still be visible (law N11). What the caller may not replace stays.
+    pub(super) fn overtake(&self, making: &Making<'_>, new: &mut Resolved) -> Result<(), FsError> {
+        let directory = &making.directory;
+        let own = new.visible.as_backing();
+        let is_stored_so = self.map.store_as.is_some() || own == new.backing;
+        let dir = directory.dir();
+        if is_stored_so || !self.map.policy.conforms(own.as_bytes()) || !dir.exists(&own)? {
+            return Ok(());
+        }
+        let rename = || dir.rename(&new.backing, &dir, &own, 0);
+        match self.judged_as(making.caller, &[directory], rename) {
+            Ok(()) => self
+                .directory(directory)?
+                .changed(Some(&new.backing), Some(&own)),
+            // Others gave the entry that name too.
+            Err(error) if is_absent(&error) => {}
+            Err(_) => return Ok(()),
+        }
+        new.backing = own;
+        Ok(())
     }
 
     /// Notes where an entry is now, if it is known, and returns its number. Only paths in the log and users without file

@@ -6,12 +6,10 @@ use std::sync::Arc;
 use rustix::io::Errno;
 
 use super::directory::if_readable;
-use super::inode::OpenInode;
 use super::resolve::{Making, NewName, Resolved};
-use super::{Caller, FsError, Utf8Fs};
-use crate::backing::is_absent;
+use super::{FsError, Utf8Fs};
 use crate::names::VisibleName;
-use crate::names::rules::{Decision, Mode, Terms};
+use crate::names::rules::{Creation, Decision, Mode, Terms};
 use crate::os::credentials;
 use crate::policy::{NAME_MAX, Offence, Rule};
 
@@ -34,6 +32,7 @@ impl Utf8Fs {
         let made = |entry, offence, is_there| NewName {
             entry,
             offence,
+            clash: None,
             terms: Arc::clone(&terms),
             is_there,
         };
@@ -48,8 +47,30 @@ impl Utf8Fs {
         if let Decision::Create(new) = &decision
             && new.conforms
         {
-            match self.conforming_name(&making.directory, &new.visible, new.alias)? {
-                Ok((entry, is_there)) => return Ok(made(entry, new.offence, is_there)),
+            let Creation { visible, alias, .. } = new;
+            let directory = &making.directory;
+            // The legacy sibling visible as it is the entry (law N11).
+            let may_be_mapped = self.map.may_be_mapped(visible.as_bytes());
+            let mapped = may_be_mapped.then(|| self.mapped(directory, visible));
+            let mapped = if_readable(mapped.transpose())?.flatten();
+            let legacy = mapped.and_then(|(legacy, _)| legacy);
+            let is_there = legacy.is_some();
+            let is_itself = || directory.dir().exists(&visible.as_backing());
+            let backing = match legacy {
+                Some(backing) => Ok(backing),
+                None if self.map.store_as.is_some() && is_itself()? => Ok(visible.as_backing()),
+                None => self.map.stored(visible),
+            };
+            match backing {
+                Ok(backing) => {
+                    let (visible, alias) = (visible.clone(), *alias);
+                    let entry = Resolved {
+                        backing,
+                        visible,
+                        alias,
+                    };
+                    return Ok(made(entry, new.offence, is_there));
+                }
                 Err(why) => decision = terms.unstorable(new.clone(), why, is_exempt),
             }
         }
@@ -81,33 +102,6 @@ impl Utf8Fs {
             }
         }
         Err(Errno::EXIST.into())
-    }
-
-    /// Takes the place of an entry once more if others gave it the conforming name `entry.visible` just before it was
-    /// replaced. Both would exist then, and the old one would still be visible (law N11). What `caller` may not replace stays.
-    pub(super) fn overtake(
-        &self,
-        caller: Caller,
-        directory: &OpenInode,
-        entry: &mut Resolved,
-    ) -> Result<(), FsError> {
-        let own = entry.visible.as_backing();
-        let is_stored_so = self.map.store_as.is_some() || own == entry.backing;
-        let dir = directory.dir();
-        if is_stored_so || !self.map.policy.conforms(own.as_bytes()) || !dir.exists(&own)? {
-            return Ok(());
-        }
-        let rename = || dir.rename(&entry.backing, &dir, &own, 0);
-        match self.judged_as(caller, &[directory], rename) {
-            Ok(()) => self
-                .directory(directory)?
-                .changed(Some(&entry.backing), Some(&own)),
-            // Others gave the entry that name too.
-            Err(error) if is_absent(&error) => {}
-            Err(_) => return Ok(()),
-        }
-        entry.backing = own;
-        Ok(())
     }
 
     /// The terms that hold for a new name; `offends` says whether it does on the whole mount.
@@ -142,35 +136,5 @@ impl Utf8Fs {
                 self.refused(making, &terms, offence, None)
             }
         }
-    }
-
-    /// Returns the entry of a conforming name, and whether it exists. It is the legacy sibling visible as it (law
-    /// N11), the name itself, or the name that it is stored as (law N12). An offence where it cannot be stored.
-    fn conforming_name(
-        &self,
-        directory: &OpenInode,
-        visible: &VisibleName,
-        alias: bool,
-    ) -> Result<Result<(Resolved, bool), Offence>, FsError> {
-        let legacy = if self.map.may_be_mapped(visible.as_bytes()) {
-            if_readable(self.mapped(directory, visible))?.and_then(|(legacy, _)| legacy)
-        } else {
-            None
-        };
-        let is_itself = || directory.dir().exists(&visible.as_backing());
-        let is_there = legacy.is_some();
-        let backing = match legacy {
-            Some(backing) => Ok(backing),
-            None if self.map.store_as.is_some() && is_itself()? => Ok(visible.as_backing()),
-            None => self.map.stored(visible),
-        };
-        Ok(backing.map(|backing| {
-            let entry = Resolved {
-                backing,
-                visible: visible.clone(),
-                alias,
-            };
-            (entry, is_there)
-        }))
     }
 }

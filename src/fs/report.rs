@@ -33,28 +33,30 @@ impl Utf8Fs {
         terms.refusal(offence)
     }
 
-    /// Reports a new name that was let through, once it is made, with the name that the directory lists it under. Where that
-    /// cannot be told, the record lacks it: the entry is made.
+    /// Reports a new name that was let through, or is like a sibling's, once it is made, with the name that the directory lists it
+    /// under. Where that cannot be told, the record lacks it: the entry is made.
     pub(super) fn report(&self, making: &Making<'_>, made: &NewName) {
-        let Some((offence, verdict)) = made.offence else {
-            return;
-        };
         let backing = &made.entry.backing;
-        let visible = match verdict {
-            Verdict::Reported if !self.map.policy.conforms(backing.as_bytes()) => {
-                let listed = self.listed_as(&making.directory, backing);
-                listed.unwrap_or_default()
-            }
-            Verdict::Reported | Verdict::Refused | Verdict::Normalized => {
-                Some(made.entry.visible.clone())
-            }
-        };
-        let record = OffenceRecord {
-            visible: visible.map(|name| Name::copy(name.as_bytes())),
-            backing: Some(Name::copy(backing.as_bytes())),
-            ..self.record(making, &made.terms, making.name, (offence, verdict))
-        };
-        self.audit(making, record);
+        let clash = made.clash.as_ref();
+        let clash = clash.map(|(offence, sibling)| ((*offence, Verdict::Reported), Some(sibling)));
+        let offence = made.offence.map(|what| (what, None));
+        for (what, sibling) in offence.into_iter().chain(clash) {
+            let is_listed_so =
+                what.1 != Verdict::Reported || self.map.policy.conforms(backing.as_bytes());
+            let visible = match is_listed_so {
+                true => Some(made.entry.visible.clone()),
+                false => self
+                    .listed_as(&making.directory, backing)
+                    .unwrap_or_default(),
+            };
+            let record = OffenceRecord {
+                visible: visible.map(|name| Name::copy(name.as_bytes())),
+                backing: Some(Name::copy(backing.as_bytes())),
+                sibling: sibling.map(|name| Name::copy(name.as_bytes())),
+                ..self.record(making, &made.terms, making.name, what)
+            };
+            self.audit(making, record);
+        }
     }
 
     /// The exemption by which a caller may make a name whatever it offends against; `None` if they may not.

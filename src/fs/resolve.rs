@@ -41,6 +41,8 @@ pub(super) struct NewName {
     pub(super) entry: Resolved,
     /// The offence to report when it is made.
     pub(super) offence: Option<(Offence, Verdict)>,
+    /// A likeness to a sibling that is let through, and to be reported then.
+    pub(super) clash: Option<(Offence, VisibleName)>,
     /// The terms that hold for it.
     pub(super) terms: Arc<Terms>,
     /// Was there an entry?

@@ -10,8 +10,9 @@ use std::process::{Child, Command, Stdio};
 use super::{Caller, Legacy, NameMap, OnViolation, ROOT, Scratch, Utf8Fs, config, map};
 use crate::at;
 use crate::backing::{Dir, Kind};
-use crate::fs::FsError;
+use crate::fs::audit::Operation;
 use crate::fs::resolve::Resolved;
+use crate::fs::{FsError, NewEntry};
 use crate::names::{BackingName, VisibleName};
 use crate::os::credentials::keep_capabilities;
 use crate::os::{Privilege, status_field};
@@ -157,8 +158,16 @@ fn f1_in_a_sticky_directory_a_rename_overtakes_no_file_of_another() {
             visible,
             alias: false,
         };
-        let directory = fs.open_directory(ROOT).unwrap();
-        fs.overtake(caller(uid, 0), &directory, &mut entry).unwrap();
+        let asked = entry.visible.clone();
+        let new = NewEntry {
+            caller: caller(uid, 0),
+            parent: ROOT,
+            name: asked.as_bytes(),
+            mode: 0,
+            umask: 0,
+        };
+        let making = fs.making(Operation::Rename, &new).unwrap();
+        fs.overtake(&making, &mut entry).unwrap();
         assert_eq!(entry.backing != legacy, is_replaced);
         let names = at::list(std::fs::File::open(below.path()).unwrap());
         assert_eq!(names.len(), 2 - usize::from(is_replaced));
