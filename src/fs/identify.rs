@@ -5,7 +5,6 @@ use std::os::fd::OwnedFd;
 
 use super::Utf8Fs;
 use super::inode::Identity;
-use crate::backing::ticks::is_before_this_tick;
 use crate::backing::{Dir, FileHandle, Stat};
 use crate::names::BackingName;
 
@@ -49,28 +48,6 @@ impl Utf8Fs {
         }
         let (stat, by) = (dir.stat_child(name)?, By::Name);
         Ok(Looked { stat, by })
-    }
-
-    /// Finds out what the entry `name` can be opened by, which was looked at by its name alone.
-    ///
-    /// # Errors
-    /// Those of `name_to_handle_at(2)`, and as for [`look_by_fd`](Self::look_by_fd).
-    pub(super) fn identify(
-        &self,
-        dir: &Dir<&OwnedFd>,
-        name: &BackingName,
-        stat: Stat,
-    ) -> io::Result<Looked> {
-        // What was just changed may be replaced again and again, so that it has another handle each time.
-        let is_steady = is_before_this_tick(stat.ctime);
-        if is_steady
-            && self.inodes.opens_by_handle(&stat)
-            && let Some(handle) = FileHandle::of_child(dir, name)?
-        {
-            let by = By::Handle(handle);
-            return Ok(Looked { stat, by });
-        }
-        self.look_by_fd(dir, name)
     }
 
     /// Looks at the entry `name` of a directory, at the symlink itself if it is one, by a descriptor of it.

@@ -10,7 +10,8 @@ use super::identify::{By, Looked};
 use super::inode::{OpenInode, Place};
 use super::resolve::{Making, Resolved};
 use super::{Caller, Entry, FsError, Utf8Fs, Waits};
-use crate::backing::{Dir, Stat, if_there, is_absent};
+use crate::backing::ticks::is_before_this_tick;
+use crate::backing::{Dir, FileHandle, Stat, if_there, is_absent};
 use crate::names::BackingName;
 use crate::os::credentials::{has_fowner, lower_fowner};
 use crate::os::{Privilege, act_as};
@@ -75,13 +76,19 @@ impl Utf8Fs {
         let (dir, stat) = (directory.dir(), looked.stat);
         let is_by_name = matches!(looked.by, By::Name);
         let mut entered = self.inodes.enter(looked, Some(&place))?;
-        if entered.is_none() && is_by_name {
-            let looked = self.identify(&dir, &place.backing, stat)?;
-            entered = self.inodes.enter(looked, Some(&place))?;
+        // What was just changed may be replaced again and again, so that it has another handle each time.
+        if entered.is_none()
+            && is_by_name
+            && is_before_this_tick(stat.ctime)
+            && self.inodes.opens_by_handle(&stat)
+            && let Some(handle) = FileHandle::of_child(&dir, &place.backing)?
+        {
+            let by = By::Handle(handle);
+            entered = self.inodes.enter(Looked { stat, by }, Some(&place))?;
         }
         if entered.is_none() {
-            let looked = self.look_by_fd(&dir, &place.backing)?;
-            entered = self.inodes.enter(looked, Some(&place))?;
+            let held = self.look_by_fd(&dir, &place.backing)?;
+            entered = self.inodes.enter(held, Some(&place))?;
         }
         let mut entry = entered.ok_or(FsError::Stale)?;
         entry.is_only_name = is_only_name;

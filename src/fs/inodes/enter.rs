@@ -27,12 +27,7 @@ impl Inodes {
         let Looked { stat, by } = looked;
         let number = self.number(&stat);
         if number == ROOT {
-            return Ok(Some(Entry {
-                inode: Arc::clone(&self.root),
-                stat,
-                is_only_name: false,
-                left: None,
-            }));
+            return Ok(Some(self.seen(Arc::clone(&self.root), stat, None)));
         }
         let (fd, identity, is_proven) = match by {
             By::Name => return Ok(place.and_then(|place| self.enter_known(&stat, place))),
