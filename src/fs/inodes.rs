@@ -18,6 +18,7 @@ use super::inode::{ByNumber, GIVEN_UP, Identity, Inode, Place};
 use super::number::{Device, Numbering, ROOT};
 use crate::backing::{Dir, FileHandle, Stat, quiet_clone};
 use crate::os::give_memory_back;
+pub(super) use enter::{By, Looked};
 
 const SHARDS: usize = 64;
 

@@ -12,7 +12,6 @@ mod dir_index;
 mod directory;
 mod fs_error;
 mod handle;
-mod identify;
 mod indexed;
 mod inode;
 mod inodes;
@@ -30,11 +29,9 @@ mod resolve;
 #[cfg(test)]
 #[path = "tests/samples.rs"]
 pub(crate) mod samples;
-pub mod state;
 mod symlink_target;
 #[cfg(test)]
 mod tests;
-mod unique;
 mod walk;
 mod write_through;
 mod xattr;
@@ -66,7 +63,7 @@ pub use locks::{Answer, LockCall, LockRequest, LocksAt};
 pub use make::NewEntry;
 use make::SentBack;
 pub use number::ROOT;
-pub use queries::Absence;
+pub use queries::{Absence, State};
 pub use readdir::{Listed, Plus};
 use walk::Aside;
 pub use write_through::Waits;

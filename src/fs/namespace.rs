@@ -6,9 +6,10 @@ use std::os::fd::OwnedFd;
 use rustix::io::Errno;
 
 use super::audit::Operation;
-use super::identify::{By, Looked};
+use super::directory::Directory;
 use super::inode::{OpenInode, Place};
-use super::resolve::{Making, Resolved};
+use super::inodes::{By, Looked};
+use super::resolve::{Making, NewName, Resolved};
 use super::{Caller, Entry, FsError, Utf8Fs, Waits};
 use crate::backing::ticks::is_before_this_tick;
 use crate::backing::{Dir, FileHandle, Stat, if_there, is_absent};
@@ -61,6 +62,48 @@ impl Utf8Fs {
             self.inodes.forget(entry.inode.number, 1);
         }
         Err(FsError::Stale)
+    }
+
+    /// Looks at the entry `name` of a directory, at the symlink itself if it is one. Most entries are known already, or never opened:
+    /// its attributes are all that is asked for.
+    ///
+    /// # Errors
+    /// Those of statx(2), and as for [`look_by_fd`](Self::look_by_fd).
+    pub(super) fn look_by_name(
+        &self,
+        dir: &Dir<&OwnedFd>,
+        name: &BackingName,
+    ) -> io::Result<Looked> {
+        // What could lead back into this filesystem must not be asked before it is known not to.
+        if self.own_device.get().is_some() {
+            return self.look_by_fd(dir, name);
+        }
+        let (stat, by) = (dir.stat_child(name)?, By::Name);
+        Ok(Looked { stat, by })
+    }
+
+    /// Looks at the entry `name` of a directory, at the symlink itself if it is one, by a descriptor of it.
+    ///
+    /// # Errors
+    /// Those of openat(2) and statx(2); `ENOENT` too for what leads back into this filesystem.
+    pub(super) fn look_by_fd(&self, dir: &Dir<&OwnedFd>, name: &BackingName) -> io::Result<Looked> {
+        let fd = self.inodes.with_descriptors(|| dir.child(name))?;
+        if self.is_own(&fd)? {
+            return Err(io::Error::from_raw_os_error(libc::ENOENT));
+        }
+        let stat = Stat::of(&fd)?;
+        let by = By::Fd(fd);
+        Ok(Looked { stat, by })
+    }
+
+    /// Looks at the file open as `opened`, which was just made.
+    ///
+    /// # Errors
+    /// Those of statx(2) and `name_to_handle_at(2)`.
+    pub(super) fn look_at_made(&self, opened: &OwnedFd) -> io::Result<Looked> {
+        let stat = Stat::of(opened)?;
+        let by = By::Open(self.inodes.identity(opened, &stat)?);
+        Ok(Looked { stat, by })
     }
 
     /// Enters the file that was just looked at under this name into the table; looks closer as long as that does not tell which
@@ -272,6 +315,31 @@ impl Utf8Fs {
             Ok(Some(old))
         })?;
         Ok(renamed.ok_or(Errno::NOENT)?)
+    }
+
+    /// Renames the entry `old` in `from` to `new`, while no other name comes into that directory.
+    ///
+    /// The old name is resolved before the new one's directory is locked: no two directories are locked at once.
+    fn rename_uniquely<'a>(
+        &'a self,
+        making: &'a Making<'_>,
+        from: &OpenInode,
+        old_name: &[u8],
+        new: &mut NewName,
+        flags: u32,
+    ) -> Result<(Resolved, Directory<'a>), FsError> {
+        let old = self.existing(from, old_name)?.ok_or(Errno::NOENT)?;
+        let to = &making.directory;
+        // A whiteout keeps the old name.
+        let is_leaving = from.inode.number == to.inode.number && flags & libc::RENAME_WHITEOUT == 0;
+        let leaving = is_leaving.then_some(&old.backing);
+        let mut directory = self.directory(to)?;
+        self.check_unique(making, &mut directory, new, leaving)?;
+        directory.before_change()?;
+        let (dir, new) = (from.dir(), &new.entry.backing);
+        let rename = || dir.rename(&old.backing, &to.dir(), new, flags);
+        self.judged_as(making.caller, &[from, to], rename)?;
+        Ok((old, directory))
     }
 
     /// Takes the place of an entry once more if others gave it the conforming name `new.visible` just before it was

@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use rustix::io::Errno;
 
-use super::directory::if_readable;
+use super::audit::Verdict;
+use super::directory::{Directory, if_readable};
 use super::resolve::{Making, NewName, Resolved};
 use super::{FsError, Utf8Fs};
-use crate::names::VisibleName;
 use crate::names::rules::{Creation, Decision, Mode, Terms};
+use crate::names::{BackingName, VisibleName};
 use crate::os::credentials;
+use crate::policy::alike::difference;
 use crate::policy::{NAME_MAX, Offence, Rule};
 
 /// Number of looks for an entry that existed and is gone when it is looked at.
@@ -102,6 +104,35 @@ impl Utf8Fs {
             }
         }
         Err(Errno::EXIST.into())
+    }
+
+    /// Compares the visible name of `new` with its siblings other than `leaving`, if they are to be compared. Notes a likeness that is
+    /// let through.
+    ///
+    /// # Errors
+    /// `EEXIST`, as [`FsError::Refused`], and then the refusal is in the audit log.
+    pub(super) fn check_unique(
+        &self,
+        making: &Making<'_>,
+        directory: &mut Directory<'_>,
+        new: &mut NewName,
+        leaving: Option<&BackingName>,
+    ) -> Result<(), FsError> {
+        // Not that of an entry found by another spelling, nor one that is let through and will be visible as another.
+        let may_be_new = !new.entry.alias || matches!(new.offence, Some((_, Verdict::Normalized)));
+        let Some(alike) = new.terms.unique.filter(|_| may_be_new) else {
+            return Ok(());
+        };
+        let Some(sibling) = directory.like(&new.entry.visible, leaving)? else {
+            return Ok(());
+        };
+        let (offset, length) = difference(making.name, sibling.as_bytes());
+        let offence = Offence::new(Rule::NotUnique(alike), offset, length);
+        if new.terms.lets_through() || self.exemption(making).is_some() {
+            new.clash = Some((offence, sibling));
+            return Ok(());
+        }
+        Err(self.refused(making, &new.terms, offence, Some(&sibling)))
     }
 
     /// The terms that hold for a new name; `offends` says whether it does on the whole mount.

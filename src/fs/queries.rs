@@ -1,15 +1,17 @@
-//! Facts about inodes and names, for whoever keeps copies.
+//! Facts about inodes and names, for whoever keeps copies, and counts, for whoever looks after the mount.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::identify::{By, Looked};
+use super::audit::Counts;
 use super::inode::Inode;
+use super::inodes::{By, Looked};
 use super::resolve::Resolved;
 use super::{FsError, Inodes, Utf8Fs};
 use crate::backing::{Dir, FileHandle, Stat};
 use crate::names::{BackingName, OnViolation, VisibleName};
+use crate::records::{DescriptorCounts, IndexCounts, OpenCounts};
 
 /// The events that can end the absence of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +25,37 @@ pub enum Absence {
     OfSpellings,
 }
 
+/// The numbers at a moment. Taken piece by piece while requests are served, so that the pieces need not fit each other.
+#[derive(Debug, Clone, Copy)]
+pub struct State {
+    /// Inodes that were looked up and not forgotten, with the root.
+    pub inodes: usize,
+    /// Open files and directories.
+    pub open: OpenCounts,
+    /// The process's descriptors.
+    pub descriptors: DescriptorCounts,
+    /// Indexes of visible names.
+    pub indexes: IndexCounts,
+    /// Offences since the mount.
+    pub offences: Counts,
+}
+
 impl Utf8Fs {
+    /// Returns the numbers of now. Waits for nobody who works on a request, but for a few instructions at a time.
+    #[must_use]
+    pub fn state(&self) -> State {
+        State {
+            inodes: self.inodes.count.load(Ordering::Relaxed) + 1,
+            open: OpenCounts {
+                files: self.files.count(),
+                directories: self.directories.count(),
+            },
+            descriptors: self.inodes.descriptors.counts(),
+            indexes: self.indexed.counts(),
+            offences: self.settings.auditor.counts(),
+        }
+    }
+
     /// Returns the table of inodes.
     #[must_use]
     pub fn inodes(&self) -> &Inodes {

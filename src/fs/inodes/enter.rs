@@ -8,9 +8,31 @@ use std::sync::atomic::Ordering;
 use super::Inodes;
 use crate::backing::{FileHandle, Stat};
 use crate::fs::Entry;
-use crate::fs::identify::{By, Looked};
 use crate::fs::inode::{ByNumber, Identity, Inode, PLACED, Place, UNPROVEN};
 use crate::fs::number::{Device, Numbering, ROOT};
+
+/// An entry that was looked at.
+#[derive(Debug)]
+pub(in crate::fs) struct Looked {
+    /// Its attributes.
+    pub(in crate::fs) stat: Stat,
+    /// The way to open it.
+    pub(in crate::fs) by: By,
+}
+
+/// The way to open an inode.
+#[derive(Debug)]
+pub(in crate::fs) enum By {
+    /// Its name alone, whose attributes were asked for: all that an inode needs that is known.
+    Name,
+    /// An `O_PATH` descriptor. What is known of it was asked of this descriptor: all is of one inode.
+    Fd(OwnedFd),
+    /// Its handle. The name was asked twice, and can have led to two inodes: the handle can be that of another than the
+    /// attributes.
+    Handle(FileHandle),
+    /// An open file, which was asked for its identity too: all is of one inode.
+    Open(Identity),
+}
 
 impl Inodes {
     /// Enters the file that was looked at, or finds it, and counts one lookup. Whether `place` is its only name is for

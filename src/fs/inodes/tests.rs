@@ -6,7 +6,6 @@ use rustix::fs::makedev;
 
 use super::*;
 use crate::backing::file;
-use crate::fs::identify::{By, Looked};
 use crate::fs::inode::{INODE_AND_GENERATION, UNPROVEN};
 use crate::names::BackingName;
 
