@@ -8,7 +8,6 @@ mod policy_source;
 mod resolved_policy;
 #[cfg(test)]
 mod tests;
-mod user_tables;
 
 use std::path::Path;
 
@@ -19,7 +18,6 @@ pub use name_outlook::Outlook;
 pub use policy_faults::{Place, Table};
 pub use policy_source::{PolicySource, Reading, line_and_column, table_fault};
 pub use resolved_policy::{ResolvedPolicy, name_map};
-pub use user_tables::{groups_of, number_of, user_names};
 
 /// Loads a policy file that rules no mount yet, to be checked.
 ///

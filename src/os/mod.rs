@@ -1,5 +1,5 @@
 //! The operating system services that a daemon needs: credentials, the sandbox, the helper process, the table of mounts,
-//! the service manager. Uses no names.
+//! users, the service manager. Uses no names.
 
 pub mod child;
 pub mod cpus;
@@ -8,6 +8,7 @@ pub mod helper;
 pub mod mountinfo;
 pub mod sandbox;
 pub mod sd_notify;
+pub mod user_tables;
 
 pub use crate::backing::sys::{
     close_on_exec_from, map_large_blocks, trim_heap as give_memory_back, unblock_signals,

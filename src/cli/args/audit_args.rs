@@ -10,8 +10,8 @@ use jiff::tz::TimeZone;
 
 use super::number;
 use super::values::{all_but_last, word};
-use crate::daemon::mount_policy::number_of;
 use crate::names::rules::Verdict;
+use crate::os::user_tables::{PASSWD, number_in, table};
 use crate::policy::RuleName;
 
 /// The unit of time for counting.
@@ -93,7 +93,10 @@ pub struct AuditLogArgs {
 
 /// The number of a user; names are those of /etc/passwd.
 pub(super) fn uid(text: &str) -> Result<u32, String> {
-    let uid = text.parse().ok().or_else(|| number_of("user", text));
+    let uid = text
+        .parse()
+        .ok()
+        .or_else(|| number_in(&table(PASSWD), text));
     uid.ok_or_else(|| "it must be a number or a name of /etc/passwd".to_owned())
 }
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::audit_args::uid;
-use crate::daemon::mount_policy::{groups_of, number_of};
+use crate::os::user_tables::{GROUP, groups_of, number_in, table};
 
 /// `utf8fs policy`.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
@@ -63,6 +63,6 @@ fn user(text: &str) -> Result<(u32, BTreeSet<u32>), String> {
 
 /// Takes a group by number or name.
 fn gid(text: &str) -> Result<u32, &'static str> {
-    let gid = text.parse().ok().or_else(|| number_of("group", text));
+    let gid = text.parse().ok().or_else(|| number_in(&table(GROUP), text));
     gid.ok_or("it must be a number or a name of /etc/group")
 }

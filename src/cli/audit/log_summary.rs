@@ -10,7 +10,7 @@ use strum::IntoStaticStr;
 
 use crate::cli::args::{AuditLogArgs, TimeUnit};
 use crate::cli::output::harmless;
-use crate::daemon::mount_policy::user_names;
+use crate::os::user_tables::user_names;
 use crate::policy::RuleName;
 use crate::records::{
     AuditEvent, AuditRecord, LeftOutRecord, Name, OffenceRecord, Operation, RuleCounts,

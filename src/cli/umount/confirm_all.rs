@@ -7,9 +7,9 @@ use super::holders;
 use crate::cli::args::UmountArgs;
 use crate::cli::output::{Output, harmless};
 use crate::cli::{CommandError, Doing};
-use crate::daemon::mount_policy::user_names;
 use crate::names::Quoted;
 use crate::os::mountinfo::{self, MountInfo};
+use crate::os::user_tables::user_names;
 
 /// Returns the mount points that this user may unmount, the youngest first: it may be inside another. Root may unmount all, others
 /// their own. Lists them and asks, unless that is not wanted.

@@ -8,9 +8,9 @@ use toml::de::DeTable;
 use super::policy_checks;
 use super::policy_faults::{Fault, Place, Table};
 use super::policy_source::table_fault;
-use super::user_tables::number_in;
 use crate::daemon::command_error::{CommandError, nearest};
 use crate::daemon::mount_paths::Ruled;
+use crate::os::user_tables::number_in;
 use crate::records::{Id, List, PolicyFile, PolicySection, PolicyText};
 
 /// A policy as its files say it.

@@ -6,11 +6,11 @@ use std::path::Path;
 use super::LoadedPolicy;
 use super::policy_faults::{Fault, Place, Table};
 use super::resolved_policy::ResolvedPolicy;
-use super::user_tables::number_in;
 use crate::codec::Charset;
 use crate::daemon::mount_paths::{Ruled, directory_of};
 use crate::names::rules::Mode;
 use crate::names::{Legacy, Patterns, Quoted};
+use crate::os::user_tables::number_in;
 use crate::policy::{NAME_MAX, SMALLEST_LIMIT};
 use crate::records::{Comparison, Id, List, PolicyFile, PolicySection, SinkKind};
 

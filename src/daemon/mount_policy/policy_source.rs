@@ -20,13 +20,13 @@ use std::sync::Arc;
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::Errno;
 
-use super::user_tables::{GROUP, PASSWD, table};
 use super::{LoadedPolicy, ResolvedPolicy};
 use crate::backing::{Dir, file};
 use crate::daemon::command_error::{CommandError, Doing, reason};
 use crate::daemon::mount_paths::{Ruled, ruled_by};
 use crate::names::Quoted;
 use crate::os::helper;
+use crate::os::user_tables::{GROUP, PASSWD, table};
 use crate::records::{Name, PolicyFile, PolicyText, TextFile};
 
 /// Most bytes of all files.

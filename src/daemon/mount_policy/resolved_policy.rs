@@ -8,11 +8,11 @@ use serde_json::Value;
 
 use super::loaded_policy::LoadedPolicy;
 use super::policy_faults::{Fault, Table};
-use super::user_tables::members_of;
 use crate::codec::Encoding;
 use crate::daemon::command_error::CommandError;
 use crate::names::rules::{Exemptions, Mode, People, Rules, Section, Terms};
 use crate::names::{Legacy, NameMap, OnViolation, Patterns};
+use crate::os::user_tables::members_of;
 use crate::policy::{Alike, Normalization, Profile};
 use crate::records::{AuditConfig, List, PolicyFile, PolicySection, SinkKind};
 

@@ -3,24 +3,21 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// The table of users (passwd(5)).
-pub(super) const PASSWD: &str = "/etc/passwd";
+pub const PASSWD: &str = "/etc/passwd";
 /// The table of groups (group(5)).
-pub(super) const GROUP: &str = "/etc/group";
+pub const GROUP: &str = "/etc/group";
 
 /// Reads a table; one that cannot be read is empty.
-pub(super) fn table(path: &str) -> Vec<u8> {
+#[must_use]
+pub fn table(path: &str) -> Vec<u8> {
     std::fs::read(path).unwrap_or_default()
 }
 
-/// Returns the number of a user or group by its name in a table as of passwd(5) or group(5).
-pub(super) fn number_in(table: &[u8], name: &str) -> Option<u32> {
-    ids_of(name, 0, 2, table).next()
-}
-
-/// Returns the number of a `user` or `group` by its name in the system's own tables.
+/// Returns the number of the user or group `name` in a table.
 #[must_use]
-pub fn number_of(what: &str, name: &str) -> Option<u32> {
-    number_in(&table(if what == "user" { PASSWD } else { GROUP }), name)
+pub fn number_in(table: &[u8], name: &str) -> Option<u32> {
+    let mut named = lines_of(table).filter(|fields| fields.first() == Some(&name.as_bytes()));
+    named.find_map(|fields| id_in(&fields, 2))
 }
 
 /// Returns the names of the users in the system's own table by their numbers; of two for one number the first.
@@ -39,43 +36,37 @@ pub fn user_names() -> HashMap<u32, String> {
 #[must_use]
 pub fn groups_of(user: &str) -> BTreeSet<u32> {
     let [passwd, group] = [PASSWD, GROUP].map(table);
-    let first = ids_of(user, 0, 3, &passwd);
-    first.chain(ids_of(user, 3, 2, &group)).collect()
+    let groups = memberships(&passwd, &group).filter(|(name, _)| *name == user.as_bytes());
+    groups.map(|(_, gid)| gid).collect()
 }
 
 /// Returns by the number of a user which of `groups` the user is in.
-pub(super) fn members_of(
+#[must_use]
+pub fn members_of(
     groups: &BTreeSet<u32>,
     passwd: &[u8],
     group: &[u8],
 ) -> BTreeMap<u32, BTreeSet<u32>> {
-    let users = || {
-        lines_of(passwd)
-            .filter_map(|fields| Some((*fields.first()?, id_in(&fields, 2)?, id_in(&fields, 3)?)))
-    };
-    let numbers: HashMap<&[u8], u32> = users().map(|(name, uid, _)| (name, uid)).collect();
-    let listed = lines_of(group).filter_map(|fields| Some((id_in(&fields, 2)?, *fields.get(3)?)));
-    let listed = listed.flat_map(|(gid, names)| {
-        let names = names.split(|&octet| octet == b',');
-        names.map(move |name| (gid, name))
-    });
-    let listed = listed.filter_map(|(gid, name)| Some((*numbers.get(name)?, gid)));
+    let users = lines_of(passwd).filter_map(|fields| Some((*fields.first()?, id_in(&fields, 2)?)));
+    let numbers: HashMap<&[u8], u32> = users.collect();
     let mut members = BTreeMap::<u32, BTreeSet<u32>>::new();
-    for (uid, gid) in users().map(|(_, uid, gid)| (uid, gid)).chain(listed) {
-        if groups.contains(&gid) {
-            members.entry(uid).or_default().insert(gid);
+    for (name, gid) in memberships(passwd, group).filter(|(_, gid)| groups.contains(gid)) {
+        if let Some(uid) = numbers.get(name) {
+            members.entry(*uid).or_default().insert(gid);
         }
     }
     members
 }
 
-/// Returns the field `id` of each line of `table` whose field `names` has `name` among its names. Other fields may be in any charset.
-fn ids_of(name: &str, names: usize, id: usize, table: &[u8]) -> impl Iterator<Item = u32> {
-    lines_of(table).filter_map(move |fields| {
-        let mut names = fields.get(names)?.split(|&octet| octet == b',');
-        names.find(|one| *one == name.as_bytes())?;
-        id_in(&fields, id)
-    })
+/// Returns the name of each user with each of the user's groups: the first one, and those that list the user as a member. Other fields
+/// may be in any charset.
+fn memberships<'a>(passwd: &'a [u8], group: &'a [u8]) -> impl Iterator<Item = (&'a [u8], u32)> {
+    let first = lines_of(passwd).filter_map(|fields| Some((*fields.first()?, id_in(&fields, 3)?)));
+    let listed = lines_of(group).filter_map(|fields| Some((*fields.get(3)?, id_in(&fields, 2)?)));
+    first.chain(listed.flat_map(|(names, gid)| {
+        let names = names.split(|&octet| octet == b',');
+        names.map(move |name| (name, gid))
+    }))
 }
 
 /// Returns the fields of each line of a table.
@@ -94,11 +85,10 @@ mod tests {
 
     #[test]
     fn groups_of_a_user_are_the_first_and_those_with_the_user_as_a_member() {
-        let ids = |names, id, table: &[u8]| ids_of("ana", names, id, table).collect::<Vec<u32>>();
         let passwd = b"ana:x:7:70:Ana P\xE9rez:/:/bin/sh\nanna:x:8:80::/:\n\xFF\nbad\n";
-        assert_eq!(ids(0, 3, passwd), [70]);
         let group = b"none:x:1:\na:x:2:ana\nb:x:3:anna,ana\nana:x:4:anna\nc:x:many:ana\n";
-        assert_eq!(ids(3, 2, group), [2, 3]);
+        let ana = memberships(passwd, group).filter(|(name, _)| *name == b"ana");
+        assert!(ana.map(|(_, gid)| gid).eq([70, 2, 3]));
         let members = members_of(&[2, 3, 80].into(), passwd, group);
         assert_eq!(members, [(7, [2, 3].into()), (8, [3, 80].into())].into());
     }
