@@ -1,5 +1,6 @@
 //! The lines of the audit log for people (law L2), with every fact, written and read. Names in them are quoted.
 
+use std::fmt::Display;
 use std::str::FromStr;
 
 use log::Level;
@@ -26,10 +27,15 @@ impl AuditRecord {
         let (time, text) = line.split_once(' ')?;
         let mut rest = Rest(text);
         let (mount, event) = if let Some(mount) = rest.name("summary of ") {
-            (mount, AuditEvent::Summary(SummaryRecord::read(&mut rest)?))
+            let summary = SummaryRecord::read(std::mem::take(&mut rest.0))?;
+            (mount, AuditEvent::Summary(summary))
         } else {
             let event = match rest.word("left out: ") {
-                Some(left_out) => AuditEvent::LeftOut(LeftOutRecord::read(left_out, &mut rest)?),
+                Some(left_out) => AuditEvent::LeftOut(LeftOutRecord {
+                    left_out,
+                    uid: rest.word(" of uid ")?,
+                    directory: rest.name(" in ")?,
+                }),
                 None => AuditEvent::Offence(Box::new(OffenceRecord::read(&mut rest)?)),
             };
             (rest.name(MOUNT)?, event)
@@ -43,8 +49,12 @@ impl AuditRecord {
         let Self { time, mount, event } = self;
         match event {
             AuditEvent::Offence(offence) => format!("{time} {}{MOUNT}{mount}", offence.text()),
-            AuditEvent::LeftOut(left_out) => {
-                format!("{time} left out: {}{MOUNT}{mount}", left_out.text())
+            AuditEvent::LeftOut(LeftOutRecord {
+                directory,
+                uid,
+                left_out,
+            }) => {
+                format!("{time} left out: {left_out} of uid {uid} in {directory}{MOUNT}{mount}")
             }
             AuditEvent::Summary(summary) => {
                 format!("{time} summary of {mount}{}", summary.text())
@@ -70,20 +80,12 @@ impl OffenceRecord {
             self.path,
             <&str>::from(self.verdict)
         );
-        if let Some(exempt) = self.exempt {
-            line += &format!(", exempt by {}", <&str>::from(exempt));
-        }
-        if let Some(errno) = &self.errno {
-            line += &format!(" with {errno}");
-        }
-        if let Some(section) = &self.section {
-            line += &format!(" in section {section}");
-        }
+        line += &part(", exempt by ", self.exempt.map(<&str>::from));
+        line += &part(" with ", self.errno.as_ref());
+        line += &part(" in section ", self.section.as_ref());
         let rule: &str = self.rule.into();
         line += &format!(": {}; rule: {rule}", self.fault);
-        if let Some(kind) = &self.kind {
-            line += &format!(" {kind}");
-        }
+        line += &part(" ", self.kind.as_ref());
         line += &format!("; at byte {}", self.offset);
         let name = self.name.as_bytes();
         let offending = name.iter().skip(self.offset).take(self.length);
@@ -99,25 +101,18 @@ impl OffenceRecord {
         if self.operation == Operation::Symlink && last != Some(name) {
             line += &format!("; in the target: {}", self.name);
         }
-        let names = [
-            ("sibling", &self.sibling),
-            ("would be accepted", &self.accepted),
-            ("visible", &self.visible),
-            ("backing", &self.backing),
-        ];
-        for (what, name) in names {
-            if let Some(name) = name {
-                line += &format!("; {what}: {name}");
-            }
-        }
+        line += &part("; sibling: ", self.sibling.as_ref());
+        line += &part("; would be accepted: ", self.accepted.as_ref());
+        line += &part("; visible: ", self.visible.as_ref());
+        line += &part("; backing: ", self.backing.as_ref());
         line += &format!(
             "; by uid {} gid {} pid {} {}",
             self.uid, self.gid, self.pid, self.command
         );
-        if self.left_out > 0 {
-            line += &format!("{LEFT_OUT_BEFORE}{}", self.left_out);
-        }
-        line
+        line + &part(
+            LEFT_OUT_BEFORE,
+            Some(self.left_out).filter(|&count| count > 0),
+        )
     }
 
     /// Visible path of the directory in which the name was asked for.
@@ -128,15 +123,6 @@ impl OffenceRecord {
             None | Some(b"") => b"/",
             Some(directory) => directory,
         }
-    }
-}
-
-impl LeftOutRecord {
-    fn text(&self) -> String {
-        format!(
-            "{} of uid {} in {}",
-            self.left_out, self.uid, self.directory
-        )
     }
 }
 
@@ -157,6 +143,11 @@ impl SummaryRecord {
             self.dropped,
         )
     }
+}
+
+/// Returns `before` and the value behind it; nothing without a value.
+fn part(before: &str, value: Option<impl Display>) -> String {
+    value.map_or(String::new(), |value| format!("{before}{value}"))
 }
 
 /// The rest of a line, from whose start one part after the other is taken.
@@ -230,38 +221,27 @@ impl OffenceRecord {
     }
 }
 
-impl LeftOutRecord {
-    fn read(left_out: u64, rest: &mut Rest<'_>) -> Option<Self> {
-        Some(Self {
-            left_out,
-            uid: rest.word(" of uid ")?,
-            directory: rest.name(" in ")?,
-        })
-    }
-}
-
 impl SummaryRecord {
-    fn read(rest: &mut Rest<'_>) -> Option<Self> {
-        let operations = rest.word(": ")?;
-        let sum: u64 = rest.word(" operations; ")?;
+    /// Reads what [`SummaryRecord::text`] made: takes its numbers, of which the same line is to come.
+    fn read(text: &str) -> Option<Self> {
+        let numbers = text.split(|c: char| !c.is_ascii_digit());
+        let mut numbers = numbers.filter_map(|number| number.parse().ok());
+        let operations = numbers.next()?;
+        let _sum = numbers.next()?;
         let mut offences = RuleCounts::default();
-        let mut before = " offences (".to_owned();
         for (rule, _none) in offences.rows() {
-            *offences.of(rule) = rest.word(&before)?;
-            before = format!(" {}, ", <&str>::from(rule));
+            *offences.of(rule) = numbers.next()?;
         }
-        let before = before.replace(", ", "; ");
         let record = Self {
             operations,
             offences,
-            refused: rest.word(&before)?,
-            normalized: rest.word(" refused, ")?,
-            reported: rest.word(" normalized, ")?,
-            written: rest.word(" reported); records: ")?,
-            left_out: rest.word(" written, ")?,
-            dropped: rest.word(" left out by the rate limit, ")?,
+            refused: numbers.next()?,
+            normalized: numbers.next()?,
+            reported: numbers.next()?,
+            written: numbers.next()?,
+            left_out: numbers.next()?,
+            dropped: numbers.next()?,
         };
-        rest.0 = rest.0.strip_prefix(" dropped")?;
-        (offences.sum() == sum).then_some(record)
+        (record.text() == text).then_some(record)
     }
 }
