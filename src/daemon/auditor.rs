@@ -16,18 +16,18 @@ mod syslog;
 mod tests;
 mod writer;
 
+use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 pub use log_file::is_unsafe_log;
 use rate_limit::RateLimit;
-pub(super) use sink::Sink;
+pub use sink::Sink;
 pub(super) use syslog::message as syslog_message;
-use writer::{Job, Writer};
+use writer::Writer;
 
 use crate::fs::audit::{AuditLog, Counts, Verdict};
 use crate::os;
@@ -49,76 +49,53 @@ const HANG: Duration = Duration::from_secs(1);
 
 /// Takes offences, and never lets an operation wait for it.
 ///
-/// It has a thread of its own from [`Auditor::begin`] on, which is to be called after the last `fork`. One that is
-/// dropped without [`Auditor::finish`] writes what is in its queue while the process lives, but no summary.
+/// It has a thread of its own from [`Auditor::begin`] on, which is to be called after the last `fork`.
 #[derive(Debug)]
 pub struct Auditor {
     /// Held for a few instructions only, never while writing.
-    state: Arc<Mutex<State>>,
+    state: Mutex<State>,
+    /// There is work for the writer, or the writer has done all.
+    changed: Condvar,
     /// The audit log is where the log of a daemon is: what is said there need not be said again.
     is_beside_log: bool,
-    /// The writer, until it is started.
-    waiting: Mutex<Option<Writer>>,
-    /// Closed at its other end when the writer ends.
-    ended: Mutex<Receiver<()>>,
 }
 
 /// State that the auditor and its writer share.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct State {
     mount: Name<'static>,
     limit: RateLimit,
     counts: Counts,
-    /// The way into the queue; `None` when finished.
-    queue: Option<SyncSender<Job>>,
-    /// Operations of the mount, for the summary.
-    operations: u64,
+    /// Records that wait for the writer.
+    queue: VecDeque<AuditRecord>,
     /// Is the sink to be opened again?
     reopen: bool,
-    /// The writer did not end in time; its counts are closed.
-    given_up: bool,
     /// The time at which the writer began what it is doing.
     busy_since: Option<Instant>,
+    /// Did the mount end? No offence is queued then.
+    is_finished: bool,
+    /// Is the writer waited for no more? It ends, and the counts are closed.
+    is_over: bool,
+    /// The writer, until it is started.
+    waiting: Option<Writer>,
 }
 
 impl State {
-    /// Asks the rate limit for a record: how many were left out before it. Counts one that is left out.
-    fn admit(&mut self, record: &OffenceRecord, directory: u64, now: Instant) -> Option<u64> {
-        let Some(queue) = &self.queue else {
-            // It will find no queue, whatever the rate limit says.
-            return Some(0);
-        };
-        let pair = (record.uid, directory);
-        if let Some(left_out) = self.limit.make_room(pair) {
-            let record = self.record(Time::now(), AuditEvent::LeftOut(left_out));
-            // Where the queue is full this notice is lost; its count is in the summary.
-            queue.try_send(Some(Box::new(record))).ok();
-        }
-        let passes = self.limit.admit(pair, record.directory(), now);
-        if passes.is_none() {
-            self.counts.leave_out(record.rule, record.verdict);
-        }
-        passes
-    }
-
     fn record(&self, time: Time, event: AuditEvent) -> AuditRecord {
         let mount = self.mount.clone();
         AuditRecord { time, mount, event }
     }
 
-    /// Returns the records of what was left out and not yet reported, and forgets it.
-    fn left_out(&mut self) -> Vec<AuditRecord> {
-        let left_out = self.limit.drain().into_iter();
-        let records = left_out.map(|one| self.record(Time::now(), AuditEvent::LeftOut(one)));
-        records.collect()
+    fn is_idle(&self) -> bool {
+        self.queue.is_empty() && !self.reopen && self.busy_since.is_none()
     }
 
     /// Returns the summary of what was counted.
-    fn summary(&self) -> AuditRecord {
+    fn summary(&self, operations: u64) -> AuditRecord {
         let verdicts = self.counts.by_verdict();
         let records = self.counts.records;
         let summary = SummaryRecord {
-            operations: self.operations,
+            operations,
             offences: self.counts.rules(),
             refused: verdicts.refused,
             normalized: verdicts.normalized,
@@ -132,59 +109,64 @@ impl State {
 }
 
 impl Auditor {
-    /// Opens the sink. `mount` is the path of the mount point. Nothing is written before [`Auditor::begin`].
-    ///
-    /// # Errors
-    /// The file cannot be opened. A syslog or journal that is not there is no error, nor is a FIFO
-    /// that nobody reads.
-    pub fn new(config: &AuditConfig, mount: Vec<u8>) -> io::Result<Self> {
-        Ok(Self::over(
-            config,
-            Sink::open(config.audit_log.clone())?,
-            mount,
-        ))
-    }
-
-    fn over(config: &AuditConfig, sink: Sink, mount: Vec<u8>) -> Self {
-        let (sender, queue) = sync_channel(QUEUE);
-        let state = Arc::new(Mutex::new(State {
-            mount: mount.into(),
-            limit: RateLimit::new(config.audit_burst, config.audit_per_minute),
-            counts: Counts::default(),
-            queue: Some(sender),
-            operations: 0,
-            reopen: false,
-            given_up: false,
-            busy_since: None,
-        }));
-        let (running, ended) = sync_channel(0);
-        let writer = Writer {
-            sink,
-            format: config.audit_format,
-            queue,
-            state: Arc::clone(&state),
-            complained: false,
-            is_stale: false,
-            _running: running,
-        };
-        Self {
-            state,
+    /// Makes an auditor over an open sink. `mount` is the path of the mount point. Nothing is written before [`Auditor::begin`].
+    #[must_use]
+    pub fn new(config: &AuditConfig, sink: Sink, mount: Vec<u8>) -> Arc<Self> {
+        Arc::new(Self {
+            state: Mutex::new(State {
+                mount: mount.into(),
+                limit: RateLimit::new(config.audit_burst, config.audit_per_minute),
+                waiting: Some(Writer::new(sink, config.audit_format)),
+                ..State::default()
+            }),
+            changed: Condvar::new(),
             is_beside_log: matches!(config.audit_log, SinkKind::Stderr | SinkKind::Syslog),
-            waiting: Mutex::new(Some(writer)),
-            ended: Mutex::new(ended),
-        }
+        })
     }
 
     /// Starts the thread that writes; a second call does nothing.
     ///
     /// # Errors
     /// There are too many threads.
-    pub fn begin(&self) -> io::Result<()> {
-        let Some(writer) = self.waiting.lock().take() else {
+    pub fn begin(self: &Arc<Self>) -> io::Result<()> {
+        let Some(writer) = self.state.lock().waiting.take() else {
             return Ok(());
         };
+        let auditor = Arc::clone(self);
         let thread = std::thread::Builder::new().name("audit".to_owned());
-        thread.spawn(|| writer.run()).map(drop)
+        thread.spawn(move || auditor.write_queue(writer)).map(drop)
+    }
+
+    /// Writes each record as it comes, until nobody waits for that any more.
+    fn write_queue(&self, mut writer: Writer) {
+        let mut state = self.state.lock();
+        while !state.is_over {
+            if state.is_idle() {
+                self.changed.notify_all();
+                self.changed.wait(&mut state);
+                continue;
+            }
+            let record = match std::mem::take(&mut state.reopen) {
+                true => None,
+                false => state.queue.pop_front(),
+            };
+            state.busy_since = Some(Instant::now());
+            let is_done = MutexGuard::unlocked(&mut state, || match &record {
+                Some(record) => writer.write(record),
+                None => writer.reopen(),
+            });
+            if state.is_over {
+                return;
+            }
+            state.busy_since = None;
+            state.counts.failing = !is_done || writer.is_stale;
+            if record.is_some_and(|record| matches!(record.event, AuditEvent::Offence(_))) {
+                match is_done {
+                    true => state.counts.records.written += 1,
+                    false => state.counts.records.dropped += 1,
+                }
+            }
+        }
     }
 
     fn offence_at(
@@ -195,7 +177,7 @@ impl Auditor {
         now: Instant,
         command_of: impl FnOnce(u32) -> Vec<u8>,
     ) {
-        let Some(left_out) = self.state.lock().admit(&record, directory, now) else {
+        let Some(left_out) = self.admit(&record, directory, now) else {
             return;
         };
         record.left_out = left_out;
@@ -204,13 +186,34 @@ impl Auditor {
         }
         let mut state = self.state.lock();
         state.counts.add(record.rule, record.verdict);
-        let record = state.record(time, AuditEvent::Offence(Box::new(record)));
-        let job = Some(Box::new(record));
-        // The queue may have been closed meanwhile.
-        let refused = |queue: &SyncSender<Job>| queue.try_send(job).is_err();
-        if state.queue.as_ref().is_none_or(refused) {
+        if !self.put(&mut state, time, AuditEvent::Offence(Box::new(record))) {
             state.counts.records.dropped += 1;
         }
+    }
+
+    /// Asks the rate limit for a record: how many were left out before it. Counts one that is left out.
+    fn admit(&self, record: &OffenceRecord, directory: u64, now: Instant) -> Option<u64> {
+        let mut state = self.state.lock();
+        let pair = (record.uid, directory);
+        if let Some(left_out) = state.limit.make_room(pair) {
+            // Where the queue is full this notice is lost; its count is in the summary.
+            self.put(&mut state, Time::now(), AuditEvent::LeftOut(left_out));
+        }
+        let passes = state.limit.admit(pair, record.path.as_path(), now);
+        if passes.is_none() {
+            state.counts.leave_out(record.rule, record.verdict);
+        }
+        passes
+    }
+
+    /// Queues a record; returns whether there was room.
+    fn put(&self, state: &mut State, time: Time, event: AuditEvent) -> bool {
+        let has_room = !state.is_finished && state.queue.len() < QUEUE;
+        if has_room {
+            state.queue.push_back(state.record(time, event));
+            self.changed.notify_all();
+        }
+        has_room
     }
 
     /// Counts an offence as one that the rate limit leaves out, where there is no time for its record.
@@ -221,37 +224,47 @@ impl Auditor {
     /// Has the writer open the file at its path again, after a log rotation; for other sinks nothing happens. Where
     /// that fails, the old file stays in use and the error is logged. Returns at once.
     pub fn reopen(&self) {
-        let mut state = self.state.lock();
-        state.reopen = true;
-        if let Some(queue) = &state.queue {
-            // A full queue wakes the writer by itself.
-            queue.try_send(None).ok();
-        }
+        self.state.lock().reopen = true;
+        self.changed.notify_all();
     }
 
     /// Writes the queued records, those left out and not reported, and a summary with the number of `operations` of
     /// the mount. The summary also goes to the program's own log where that is another.
     ///
-    /// Waits 2 seconds at most: what a stuck sink has not taken by then is dropped. Offences that come later are
-    /// counted as dropped. A second call writes nothing.
+    /// Waits 2 seconds at most: what a stuck sink has not taken by then is dropped. Offences that come later are only
+    /// counted. A second call writes nothing.
     pub fn finish(&self, operations: u64) {
+        let deadline = Instant::now() + FINISH;
         let mut state = self.state.lock();
-        if state.queue.take().is_none() {
+        if std::mem::replace(&mut state.is_finished, true) {
             return;
         }
-        state.operations = operations;
-        drop(state);
-        let ended = self.ended.lock().recv_timeout(FINISH);
-        let in_time = ended == Err(RecvTimeoutError::Disconnected);
-        let mut state = self.state.lock();
+        for left_out in state.limit.drain() {
+            let record = state.record(Time::now(), AuditEvent::LeftOut(left_out));
+            state.queue.push_back(record);
+        }
+        let wait = |state: &mut MutexGuard<'_, State>| {
+            self.changed.notify_all();
+            let is_busy = |state: &mut State| !state.is_idle();
+            self.changed.wait_while_until(state, is_busy, deadline);
+            state.is_idle()
+        };
+        let mut in_time = wait(&mut state);
+        if in_time {
+            // From here on no record is on its way.
+            let summary = state.summary(operations);
+            state.queue.push_back(summary);
+            in_time = wait(&mut state);
+        }
+        state.is_over = true;
+        self.changed.notify_all();
         if !in_time {
-            state.given_up = true;
             let offences = state.counts.offences();
             let records = &mut state.counts.records;
             records.dropped = offences - records.written - records.left_out;
         }
         if !(self.is_beside_log && in_time) {
-            log::info!("{}", state.summary().text());
+            log::info!("{}", state.summary(operations).text());
         }
     }
 }

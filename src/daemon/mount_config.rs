@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::auditor::{Auditor, SinkKind, is_unsafe_log};
+use super::auditor::{Auditor, Sink, SinkKind, is_unsafe_log};
 use super::command_error::{CommandError, Doing, reason};
 use super::mount_paths;
 use super::mount_policy::{PolicySource, ResolvedPolicy};
@@ -130,10 +130,10 @@ impl Checked {
     /// # Errors
     /// It cannot be opened.
     pub fn open_log(&self) -> Result<Arc<Auditor>, CommandError> {
+        let kind = &self.audit.audit_log;
+        let sink = Sink::open(kind.clone()).map_err(|error| unfit_log(kind, &error))?;
         let mount = self.mountpoint.as_os_str().as_bytes().to_vec();
-        let auditor = Auditor::new(&self.audit, mount);
-        let auditor = auditor.map_err(|error| unfit_log(&self.audit.audit_log, &error))?;
-        Ok(Arc::new(auditor))
+        Ok(Auditor::new(&self.audit, sink, mount))
     }
 
     /// Returns the status of the policy, which has come into force now; `None` without a file.

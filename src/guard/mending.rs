@@ -343,7 +343,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::daemon::auditor::{Auditor, Format, SinkKind};
+    use crate::daemon::auditor::{Auditor, Format, Sink, SinkKind};
     use crate::daemon::mount_policy::ResolvedPolicy;
     use crate::fs::audit::{AuditLog, Operation};
     use crate::guard::directories::Directories;
@@ -365,13 +365,13 @@ mod tests {
             audit_burst: 100,
             audit_per_minute: 60,
         };
-        let auditor = Auditor::new(&config, Vec::new());
+        let sink = Sink::open(SinkKind::Stderr).unwrap();
         let guarded = Guarded::new(
             Vec::new(),
             Directories::new(root).unwrap(),
             None,
             Judge::new(resolved, &Arc::default()),
-            Arc::new(auditor.unwrap()),
+            Auditor::new(&config, sink, Vec::new()),
             Duration::ZERO,
         );
         let opened = guarded.directories.root().try_clone().unwrap();

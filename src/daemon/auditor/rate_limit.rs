@@ -1,9 +1,10 @@
 //! The rate limit of the audit log (law L3): a token bucket for each offender and directory.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::records::LeftOutRecord;
+use crate::records::{LeftOutRecord, Name};
 
 /// Number of pairs of offender and directory that are remembered.
 pub(super) const PAIRS: usize = 4096;
@@ -15,7 +16,7 @@ const NEVER: Duration = Duration::from_secs(86_400 * 3650);
 pub(super) type Pair = (u32, u64);
 
 /// The buckets of the [`PAIRS`] that offended last.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct RateLimit {
     /// Cost of a record.
     price: Duration,
@@ -30,7 +31,7 @@ struct Bucket {
     saved: Duration,
     seen: Instant,
     left_out: u64,
-    directory: Vec<u8>,
+    directory: Name<'static>,
 }
 
 impl RateLimit {
@@ -56,14 +57,14 @@ impl RateLimit {
         left_out(self.buckets.remove_entry(&oldest)?)
     }
 
-    /// Decides on a record of `pair` at the time `now`; `directory` is the visible path of the pair's directory. Returns the number of
-    /// records of the pair that were left out before this one; `None` if it is left out too.
-    pub(super) fn admit(&mut self, pair: Pair, directory: &[u8], now: Instant) -> Option<u64> {
+    /// Decides on a record of `pair` at the time `now`; `path` is the visible path of the name, in the pair's directory. Returns the
+    /// number of records of the pair that were left out before this one; `None` if it is left out too.
+    pub(super) fn admit(&mut self, pair: Pair, path: &Path, now: Instant) -> Option<u64> {
         let bucket = self.buckets.entry(pair).or_insert_with(|| Bucket {
             saved: self.full,
             seen: now,
             left_out: 0,
-            directory: Vec::new(),
+            directory: Name::default(),
         });
         let passed = now.saturating_duration_since(bucket.seen);
         bucket.saved = bucket.saved.saturating_add(passed).min(self.full);
@@ -71,12 +72,12 @@ impl RateLimit {
         match bucket.saved.checked_sub(self.price) {
             Some(rest) => {
                 bucket.saved = rest;
-                bucket.directory = Vec::new();
                 Some(std::mem::take(&mut bucket.left_out))
             }
             None => {
                 if bucket.left_out == 0 {
-                    bucket.directory = directory.to_vec();
+                    let directory = path.parent().unwrap_or(path);
+                    bucket.directory = Name::of_path(directory).into_owned();
                 }
                 bucket.left_out += 1;
                 None
@@ -94,8 +95,8 @@ impl RateLimit {
 
 /// Returns the record of what was left out of a pair, if anything was.
 fn left_out(((uid, _), bucket): (Pair, Bucket)) -> Option<LeftOutRecord> {
-    (bucket.left_out > 0).then(|| LeftOutRecord {
-        directory: bucket.directory.into(),
+    (bucket.left_out > 0).then_some(LeftOutRecord {
+        directory: bucket.directory,
         uid,
         left_out: bucket.left_out,
     })
@@ -103,13 +104,11 @@ fn left_out(((uid, _), bucket): (Pair, Bucket)) -> Option<LeftOutRecord> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, Instant};
-
-    use super::{PAIRS, RateLimit};
+    use super::*;
 
     fn passes(limit: &mut RateLimit, pair: (u32, u64), now: Instant) -> Option<u64> {
         assert_eq!(limit.make_room(pair), None);
-        limit.admit(pair, b"/d", now)
+        limit.admit(pair, Path::new("/d/x"), now)
     }
 
     /// Law L3: a burst passes, then one a second; the next that passes says how many did not.
@@ -136,6 +135,15 @@ mod tests {
         for (at, expected) in rows {
             let now = start + Duration::from_millis(at);
             assert_eq!(passes(&mut limit, (7, 1), now), expected, "at {at} ms");
+        }
+    }
+
+    #[test]
+    fn the_directory_of_what_is_left_out_is_that_of_its_path() {
+        for (path, directory) in [("/a", "/"), ("/d/link", "/d"), ("/a/a", "/a")] {
+            let mut limit = RateLimit::new(0, 0);
+            limit.admit((1, 1), Path::new(path), Instant::now());
+            assert_eq!(limit.drain()[0].directory, Name::from(directory));
         }
     }
 
@@ -193,10 +201,13 @@ mod tests {
             let told = limit.make_room((2, directory)).unwrap();
             assert_eq!((told.uid, told.left_out), (1, 1));
             assert_eq!(told.directory.as_bytes(), b"/d");
-            assert_eq!(limit.admit((2, directory), b"/new", hour), Some(0));
+            assert_eq!(
+                limit.admit((2, directory), Path::new("/new/x"), hour),
+                Some(0)
+            );
         }
         assert_eq!(limit.make_room((2, 2)), None);
-        assert_eq!(limit.admit((2, 2), b"/new", hour), Some(0));
+        assert_eq!(limit.admit((2, 2), Path::new("/new/x"), hour), Some(0));
         assert_eq!(limit.buckets.len(), PAIRS);
         // The youngest are still known.
         assert_eq!(passes(&mut limit, (1, pairs - 1), hour), None);

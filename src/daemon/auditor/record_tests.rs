@@ -337,25 +337,6 @@ fn l1_the_section_that_decided_is_told_and_quoted() {
 }
 
 #[test]
-fn the_directory_of_a_record_is_its_path_without_the_name() {
-    let rows: [(&[u8], &[u8], &[u8]); 5] = [
-        (b"/d/link", b"ink", b"/d"),
-        (b"/a", b"a", b"/"),
-        (b"/d/a", b"a", b"/d"),
-        (b"/a/a", b"a", b"/a"),
-        (b"/d/e/\xFF", b"\xFF", b"/d/e"),
-    ];
-    for (path, name, directory) in rows {
-        let record = OffenceRecord {
-            path: path.into(),
-            name: name.into(),
-            ..latin1()
-        };
-        assert_eq!(record.directory(), directory);
-    }
-}
-
-#[test]
 fn a_name_in_the_target_of_a_link_is_told_beside_the_path_of_the_link() {
     let record = OffenceRecord {
         operation: Operation::Symlink,

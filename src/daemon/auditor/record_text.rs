@@ -114,16 +114,6 @@ impl OffenceRecord {
             Some(self.left_out).filter(|&count| count > 0),
         )
     }
-
-    /// Visible path of the directory in which the name was asked for.
-    pub(super) fn directory(&self) -> &[u8] {
-        let path = self.path.as_bytes();
-        let slash = path.iter().rposition(|&byte| byte == b'/');
-        match slash.and_then(|slash| path.get(..slash)) {
-            None | Some(b"") => b"/",
-            Some(directory) => directory,
-        }
-    }
 }
 
 impl SummaryRecord {

@@ -24,7 +24,7 @@ const PATIENCE: Timespec = Timespec {
 
 /// A way to a log.
 #[derive(Debug)]
-pub(in crate::daemon) struct Sink {
+pub struct Sink {
     kind: SinkKind,
     /// `None` for a socket before its first message, and where its log took none.
     pub(super) file: Option<File>,
@@ -49,7 +49,7 @@ impl Sink {
     ///
     /// # Errors
     /// Of opening the file.
-    pub(super) fn open(kind: SinkKind) -> io::Result<Self> {
+    pub fn open(kind: SinkKind) -> io::Result<Self> {
         let mut sink = Self::of(kind);
         if sink.kind.socket().is_none() {
             sink.file = Some(sink.kind.open()?.into());

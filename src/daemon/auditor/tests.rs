@@ -6,6 +6,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
@@ -51,15 +52,20 @@ fn config(
     }
 }
 
-fn auditor(limit: (u32, u32), path: &Path, format: Format) -> Auditor {
-    let auditor = Auditor::new(&config(limit, path, format), b"/mnt/x".to_vec()).unwrap();
-    auditor.begin().unwrap();
-    auditor
+fn auditor(limit: (u32, u32), path: &Path, format: Format) -> Arc<Auditor> {
+    let config = config(limit, path, format);
+    begun(&config, Sink::open(config.audit_log.clone()).unwrap())
 }
 
-fn over(sink: Sink) -> Auditor {
-    let config = config(UNLIMITED, Path::new("audit.log"), Format::Text);
-    let auditor = Auditor::over(&config, sink, b"/mnt/x".to_vec());
+fn over(sink: Sink) -> Arc<Auditor> {
+    begun(
+        &config(UNLIMITED, Path::new("audit.log"), Format::Text),
+        sink,
+    )
+}
+
+fn begun(config: &AuditConfig, sink: Sink) -> Arc<Auditor> {
+    let auditor = Auditor::new(config, sink, b"/mnt/x".to_vec());
     auditor.begin().unwrap();
     auditor
 }
@@ -433,7 +439,7 @@ fn a_log_that_cannot_be_reopened_fails_until_it_can_be() {
 fn a_log_that_cannot_be_opened_is_an_error() {
     let (dir, _) = place();
     let config = config(UNLIMITED, dir.path(), Format::Text);
-    assert!(Auditor::new(&config, Vec::new()).is_err());
+    assert!(Sink::open(config.audit_log).is_err());
     assert!(Sink::open(SinkKind::Stderr).is_ok());
     assert!(Sink::open(SinkKind::Syslog).is_ok());
 }

@@ -12,7 +12,7 @@ use rustix::fs::{Mode, OFlags, fstat};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::*;
-use crate::daemon::auditor::SinkKind;
+use crate::daemon::auditor::{Sink, SinkKind};
 use crate::daemon::background;
 use crate::daemon::fuse_mount::mount;
 use crate::daemon::fuse_mount::tests::Place;
@@ -103,12 +103,13 @@ fn session(attached: Attached, coherence: Arc<Coherence>) -> Session {
         audit_burst: 100,
         audit_per_minute: 60,
     };
-    let auditor = Auditor::new(&log, Vec::new()).unwrap();
+    let sink = Sink::open(log.audit_log.clone()).unwrap();
+    let auditor = Auditor::new(&log, sink, Vec::new());
     auditor.begin().unwrap();
     Session {
         attached,
         coherence,
-        auditor: Arc::new(auditor),
+        auditor,
         reloader: Reloader::default(),
         manager: Manager::default(),
         shown: "ready".to_owned(),
