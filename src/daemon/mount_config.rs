@@ -101,7 +101,7 @@ impl MountConfig {
             },
             errno: all.map.errno,
             normalization: policy.form.into(),
-            forbid: policy.forbid.iter().collect(),
+            forbid: policy.forbid.clone(),
             max_bytes: policy.max_bytes,
             max_chars: policy.max_chars,
             max_utf16: policy.max_utf16,

@@ -312,7 +312,7 @@ impl NameMap {
     }
 
     fn conforms_but_for_marks(&self, visible: &[u8]) -> bool {
-        if !self.policy.forbid.contains(Class::NotPosix) {
+        if !self.policy.forbid.contains(&Class::NotPosix) {
             return self.policy.conforms(visible);
         }
         let without_marks: Vec<u8> = visible

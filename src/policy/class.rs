@@ -10,7 +10,6 @@ use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, EnumMessage, EnumString, IntoStaticStr, VariantArray,
 )]
-#[repr(u8)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Class {
     /// Control characters: 01..1F, 7F, U+0080..U+009F
@@ -59,10 +58,6 @@ impl Class {
         }
     }
 
-    const fn bit(self) -> u16 {
-        1 << (self as u8)
-    }
-
     /// Is `c` of this class by itself, wherever it stands? Shapes of the whole name are not.
     #[must_use]
     pub fn has(self, c: char) -> bool {
@@ -88,36 +83,6 @@ impl Class {
     }
 }
 
-/// A set of classes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Classes(u16);
-
-impl Classes {
-    /// This set and `class`.
-    #[must_use]
-    pub const fn with(self, class: Class) -> Self {
-        Self(self.0 | class.bit())
-    }
-
-    /// Is `class` in the set?
-    #[must_use]
-    pub const fn contains(self, class: Class) -> bool {
-        self.0 & class.bit() != 0
-    }
-
-    /// Is the set empty?
-    #[must_use]
-    pub const fn is_empty(self) -> bool {
-        self.0 == 0
-    }
-
-    /// The classes in the set.
-    pub fn iter(self) -> impl Iterator<Item = Class> {
-        let all = Class::ALL.iter().copied();
-        all.filter(move |&class| self.contains(class))
-    }
-}
-
 /// `Default_Ignorable_Code_Point` of Unicode 17.0 (DerivedCoreProperties.txt).
 fn is_default_ignorable(c: char) -> bool {
     matches!(c,
@@ -128,11 +93,11 @@ fn is_default_ignorable(c: char) -> bool {
 }
 
 /// Returns what `forbid` finds in the text of a name, in no given order.
-pub fn forbidden(text: &str, forbid: Classes) -> impl Iterator<Item = Offence> {
+pub fn forbidden(text: &str, forbid: &[Class]) -> impl Iterator<Item = Offence> {
     let text = if forbid.is_empty() { "" } else { text };
     let characters = text.char_indices().filter_map(move |(offset, c)| {
         let class = forbid.iter().find(|class| class.has(c))?;
-        Some(offence(class, offset, c.len_utf8(), Some(c)))
+        Some(offence(*class, offset, c.len_utf8(), Some(c)))
     });
     characters.chain(shapes(text, forbid))
 }
@@ -145,7 +110,7 @@ fn offence(class: Class, offset: usize, length: usize, first: Option<char>) -> O
 }
 
 /// Returns what `forbid` finds in the shape of a name: its edges and the name as a whole.
-fn shapes(text: &str, forbid: Classes) -> impl Iterator<Item = Offence> {
+fn shapes(text: &str, forbid: &[Class]) -> impl Iterator<Item = Offence> {
     let at_start = |class, end| (class, 0, end);
     let at_end = |class, rest: &str| (class, rest.len(), text.len());
     let parts = [
@@ -156,12 +121,12 @@ fn shapes(text: &str, forbid: Classes) -> impl Iterator<Item = Offence> {
     ];
     let found = parts
         .into_iter()
-        .filter(move |&(class, start, end)| start < end && forbid.contains(class));
+        .filter(move |&(class, start, end)| start < end && forbid.contains(&class));
     let found = found.map(|(class, start, end)| {
         let first = text.get(start..).and_then(|part| part.chars().next());
         offence(class, start, end - start, first)
     });
-    let has_device = forbid.contains(Class::Windows);
+    let has_device = forbid.contains(&Class::Windows);
     let device = has_device.then(|| device_name(text)).flatten();
     found.chain(device.map(|length| offence(Class::Windows, 0, length, None)))
 }

@@ -13,7 +13,7 @@ use strum::{EnumDiscriminants, EnumMessage, EnumString, IntoStaticStr, VariantAr
 
 use crate::codec::{Charset, DecodeError, Encoding, Form, Malformed};
 pub use alike::Alike;
-pub use class::{Class, Classes};
+pub use class::Class;
 pub use errno::ErrnoChoice;
 use name_text::NameText;
 pub use profile::Profile;
@@ -37,8 +37,8 @@ pub struct Policy {
     pub max_utf16: Option<usize>,
     /// The normalization form that names must have; `None` keeps whatever form they have.
     pub form: Option<Form>,
-    /// Classes of characters and shapes that names must not have.
-    pub forbid: Classes,
+    /// Classes of characters and shapes that names must not have, in order.
+    pub forbid: Vec<Class>,
 }
 
 impl Default for Policy {
@@ -49,7 +49,7 @@ impl Default for Policy {
             max_chars: None,
             max_utf16: None,
             form: None,
-            forbid: Classes::default(),
+            forbid: Vec::new(),
         }
     }
 }
@@ -268,6 +268,13 @@ pub fn is_component(name: &[u8]) -> bool {
 }
 
 impl Policy {
+    /// Forbids further classes.
+    pub fn forbid(&mut self, classes: &[Class]) {
+        self.forbid.extend(classes);
+        self.forbid.sort_unstable_by_key(|&class| class as u8);
+        self.forbid.dedup();
+    }
+
     /// Does `name` conform to the whole policy?
     #[must_use]
     pub fn conforms(&self, name: &[u8]) -> bool {
@@ -285,7 +292,7 @@ impl Policy {
         let name_text = NameText::of(name, self.encoding)
             .map_err(|error| Offence::ill_formed(self.encoding, error))?;
         let found = self.beyond_a_limit(&name_text).or_else(|| {
-            let forbidden = class::forbidden(name_text.text(), self.forbid);
+            let forbidden = class::forbidden(name_text.text(), &self.forbid);
             let first = forbidden.min_by_key(|found| found.offset);
             let found = first.or_else(|| out_of_form(name_text.text(), self.form?));
             found.map(|found| name_text.in_name(found))
@@ -371,7 +378,7 @@ impl Policy {
         let mut found: Vec<Offence> = ill_formed.collect();
         if !self.forbid.is_empty() {
             let name_text = NameText::with_stand_ins(name, self.encoding);
-            let forbidden = class::forbidden(name_text.text(), self.forbid);
+            let forbidden = class::forbidden(name_text.text(), &self.forbid);
             let forbidden = forbidden.map(|found| name_text.in_name(found));
             // What stands for an ill-formed sequence is no character.
             found.extend(forbidden.filter(|found| {

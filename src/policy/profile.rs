@@ -1,6 +1,7 @@
 //! Rules gathered under a name.
 
-use super::{Class, Classes, NAME_MAX, Policy};
+use super::Class::{Bidi, Control, EdgeSpace, LeadingDash, Newline, NotPosix, Windows};
+use super::{NAME_MAX, Policy};
 use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 /// A named set of rules, to be tightened by further options.
@@ -24,18 +25,14 @@ impl Profile {
     /// The rules of this profile.
     #[must_use]
     pub fn policy(self) -> Policy {
-        let safe = Classes::default()
-            .with(Class::Control)
-            .with(Class::Newline)
-            .with(Class::Bidi)
-            .with(Class::LeadingDash)
-            .with(Class::EdgeSpace);
-        let none = Classes::default();
         let (forbid, max_utf16) = match self {
-            Self::Utf8 => (none, None),
-            Self::Safe => (safe, None),
-            Self::Portable => (safe.with(Class::Windows), Some(NAME_MAX)),
-            Self::Posix => (none.with(Class::NotPosix).with(Class::LeadingDash), None),
+            Self::Utf8 => (vec![], None),
+            Self::Safe => (vec![Control, Newline, Bidi, LeadingDash, EdgeSpace], None),
+            Self::Portable => {
+                let forbid = vec![Control, Newline, Bidi, Windows, LeadingDash, EdgeSpace];
+                (forbid, Some(NAME_MAX))
+            }
+            Self::Posix => (vec![LeadingDash, NotPosix], None),
         };
         Policy {
             forbid,

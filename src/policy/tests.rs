@@ -1,16 +1,13 @@
 //! The rules, their order, and what each says of the offending bytes.
 
-use super::{Class, Classes, ErrnoChoice, NAME_MAX, Policy, Profile, Rule, Unit, errno};
+use super::{Class, ErrnoChoice, NAME_MAX, Policy, Profile, Rule, Unit, errno};
 use crate::codec::{Encoding, Form, Malformed};
 
 use Rule::{Forbidden, IllFormed, NotAComponent, NotNormalized};
 
 fn forbidding(classes: &[Class]) -> Policy {
     Policy {
-        forbid: classes
-            .iter()
-            .copied()
-            .fold(Classes::default(), Classes::with),
+        forbid: classes.to_vec(),
         ..Policy::default()
     }
 }

@@ -94,7 +94,7 @@ fn options_make_a_profile_stricter() {
         Class::Invisible,
         Class::NonAscii,
     ] {
-        assert!(policy.forbid.contains(class), "{class:?}");
+        assert!(policy.forbid.contains(&class), "{class:?}");
     }
     assert_eq!(
         (policy.form, policy.max_chars, policy.max_bytes),

@@ -60,10 +60,7 @@ pub(super) fn migrate_options(scan: &ScanPart) -> String {
 fn policy_options(scan: &ScanPart, form_option: &str) -> String {
     let policy = &scan.policy;
     let mut profiles = Profile::VARIANTS.iter().skip(1);
-    let profile = profiles.find(|profile| {
-        let forbidden = profile.policy().forbid;
-        forbidden.iter().eq(policy.forbid.iter().copied())
-    });
+    let profile = profiles.find(|profile| profile.policy().forbid == policy.forbid);
     let options: [(&str, Option<&str>); 2] = [
         ("--profile", profile.map(Into::into)),
         (form_option, policy.normalization.form().map(Into::into)),

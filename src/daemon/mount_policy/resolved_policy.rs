@@ -216,8 +216,7 @@ pub fn name_map(keys: &PolicyFile) -> Result<NameMap, CommandError> {
     policy.max_bytes = keys.max_bytes.unwrap_or(policy.max_bytes);
     policy.max_chars = keys.max_chars.or(policy.max_chars);
     policy.form = keys.normalization.map_or(policy.form, Normalization::form);
-    let classes = List::values(&keys.forbid).iter();
-    policy.forbid = classes.fold(policy.forbid, |all, class| all.with(*class));
+    policy.forbid(List::values(&keys.forbid));
     Ok(NameMap {
         policy,
         legacy,
@@ -251,8 +250,7 @@ fn resolve_section(
     unique: Option<Alike>,
 ) -> Section {
     let mut map = all.map.clone();
-    let classes = List::values(&section.forbid).iter();
-    map.policy.forbid = classes.fold(map.policy.forbid, |all, class| all.with(*class));
+    map.policy.forbid(List::values(&section.forbid));
     if let Some(limit) = section.max_bytes {
         map.policy.max_bytes = limit.min(map.policy.max_bytes);
     }

@@ -4,7 +4,7 @@ use super::super::escape::tests::unescape;
 use super::super::{BackingName, VisibleName};
 use super::{Legacy, NameMap, OnViolation};
 use crate::codec::{Charset, Form};
-use crate::policy::{Class, Classes, ErrnoChoice, Policy, Profile, Rule};
+use crate::policy::{Class, ErrnoChoice, Policy, Profile, Rule};
 
 pub(in crate::names) fn map(policy: Policy, from: &[&str]) -> NameMap {
     NameMap {
@@ -33,7 +33,7 @@ fn wanting(form: Form) -> Policy {
 
 fn forbidding(class: Class) -> Policy {
     Policy {
-        forbid: Classes::default().with(class),
+        forbid: vec![class],
         ..Policy::default()
     }
 }

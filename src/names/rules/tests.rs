@@ -68,7 +68,7 @@ fn conforming_names_are_judged_alike_unless_a_section_is_stricter() {
     let rules = with(section(&["/a/**"], &[], &[], Mode::Report));
     assert!(rules.is_one_for_all(false) && !rules.is_one_for_all(true));
     let mut stricter = terms(Mode::Report);
-    stricter.map.policy.forbid = stricter.map.policy.forbid.with(Class::NonAscii);
+    stricter.map.policy.forbid(&[Class::NonAscii]);
     let rules = with(Section {
         terms: Arc::new(stricter),
         ..section(&["/a/**"], &[], &[], Mode::Report)

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::codec::Charset;
 use crate::codec::guess::CERTAIN;
 use crate::names::{CharsetMap, CharsetSource, Escapes, Legacy, NameMap, OnViolation, PrivateUse};
-use crate::policy::{Classes, ErrnoChoice, Policy};
+use crate::policy::{ErrnoChoice, Policy};
 use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 /// The treatment of an entry whose new name another one has, or gets.
@@ -125,7 +125,7 @@ impl PlanOptions {
             && self.private_use.is_none()
             && self.map.store_as.is_none()
             && policy.form.is_none()
-            && policy.forbid == Classes::default()
+            && policy.forbid.is_empty()
             && policy.max_chars.is_none()
             && policy.max_utf16.is_none()
     }

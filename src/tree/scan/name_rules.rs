@@ -137,7 +137,7 @@ mod tests {
         let mut policies: Vec<Policy> = profiles.iter().map(|p| p.policy()).collect();
         policies.extend(Class::ALL.iter().map(|&class| {
             let mut policy = Policy::default();
-            policy.forbid = policy.forbid.with(class);
+            policy.forbid(&[class]);
             policy.max_bytes = 24;
             policy
         }));

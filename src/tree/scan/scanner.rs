@@ -79,7 +79,7 @@ impl<'s> Scan<'s> {
             policy: PolicyReport {
                 encoding: policy.encoding,
                 normalization: policy.form.into(),
-                forbid: policy.forbid.iter().collect(),
+                forbid: policy.forbid.clone(),
                 max_bytes: policy.max_bytes,
                 max_chars: policy.max_chars,
                 max_utf16: policy.max_utf16,

@@ -9,7 +9,7 @@ use libfuzzer_sys::fuzz_target;
 use utf8fs::codec::{Charset, Encoding, Form};
 use utf8fs::names::{BackingName, Legacy, NameMap, OnViolation, Quoted};
 use utf8fs::records::{Name, json_line};
-use utf8fs::policy::{Class, Classes, ErrnoChoice, Policy};
+use utf8fs::policy::{Class, ErrnoChoice, Policy};
 
 fuzz_target!(|input: &[u8]| {
     let Some((&[encoding, form, limits, forbid, rest], name)) = input.split_first_chunk() else {
@@ -62,9 +62,7 @@ fn policy(encoding: u8, form: u8, limits: u8, forbid: u8) -> Policy {
         max_chars: (limits & 1 == 1).then_some(usize::from(limits)),
         max_utf16: (limits & 2 == 2).then_some(usize::from(limits)),
         form: [None, Some(Form::Nfc), Some(Form::Nfd)][usize::from(form) % 3],
-        forbid: chosen.fold(Classes::default(), |classes, (_, class)| {
-            classes.with(class)
-        }),
+        forbid: chosen.map(|(_, class)| class).collect(),
     }
 }
 

@@ -110,7 +110,7 @@ impl Settings {
     /// Conforms, but for the marks `%` and `~` that POSIX's set lacks and mapped names need.
     fn allows_mapped(&self, policy: &Policy, name: &[u8]) -> bool {
         let mut name = name.to_vec();
-        if policy.forbid.contains(Class::NotPosix) {
+        if policy.forbid.contains(&Class::NotPosix) {
             name.iter_mut()
                 .filter(|octet| matches!(octet, b'%' | b'~'))
                 .for_each(|octet| *octet = b'_');

@@ -76,7 +76,7 @@ fn what_is_visible_conforms() {
         if settings
             .policy
             .forbid
-            .contains(utf8fs::policy::Class::NotPosix)
+            .contains(&utf8fs::policy::Class::NotPosix)
         {
             visible.retain(|octet| !b"%~".contains(octet));
             visible.push(b'x');

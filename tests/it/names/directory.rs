@@ -49,7 +49,7 @@ fn all_visible(index: &Index) -> BTreeSet<VisibleName> {
 
 /// Law N5 lets the marks `%` and `~` through where the policy asks for POSIX's portable characters.
 fn conforms_but_for_marks(policy: &Policy, visible: &[u8]) -> bool {
-    if !policy.forbid.contains(Class::NotPosix) {
+    if !policy.forbid.contains(&Class::NotPosix) {
         return policy.conforms(visible);
     }
     let plain: Vec<u8> = visible

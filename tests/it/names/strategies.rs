@@ -8,9 +8,7 @@ use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use proptest::sample::select;
 use utf8fs::codec::{Charset, Encoding, Form};
 use utf8fs::names::{BackingName, Legacy, NameMap, OnViolation};
-use utf8fs::policy::{
-    Class, Classes, ErrnoChoice, NAME_MAX, Policy, Profile, SMALLEST_LIMIT, is_component,
-};
+use utf8fs::policy::{Class, ErrnoChoice, NAME_MAX, Policy, Profile, SMALLEST_LIMIT, is_component};
 
 /// What names are made of: spellings of one letter, escapes of it, marks of laws N6 and N7, what classes forbid, what
 /// composes with the last digit of an escape, and what turns to ASCII in a normalization form.
@@ -98,7 +96,11 @@ fn policy() -> impl Strategy<Value = Policy> {
         4 => select([Profile::Utf8, Profile::Safe, Profile::Portable, Profile::Posix].as_slice())
             .prop_map(|profile| profile.policy().forbid),
         1 => vec(select(Class::ALL), 0..4)
-            .prop_map(|classes| classes.into_iter().fold(Classes::default(), Classes::with)),
+            .prop_map(|classes| {
+                let mut policy = Policy::default();
+                policy.forbid(&classes);
+                policy.forbid
+            }),
     ];
     let encoding = prop_oneof![
         3 => Just(Encoding::Utf8),
