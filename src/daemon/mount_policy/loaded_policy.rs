@@ -96,7 +96,8 @@ impl LoadedPolicy {
         ids(list, self.text.group.as_bytes())
     }
 
-    fn errors(&self) -> impl Iterator<Item = &Fault> {
+    /// Returns the faults that keep the policy from being in force.
+    pub(super) fn errors(&self) -> impl Iterator<Item = &Fault> {
         self.faults.iter().filter(|fault| !fault.is_warning)
     }
 
@@ -105,11 +106,6 @@ impl LoadedPolicy {
     pub fn fault_lines(&self) -> Vec<String> {
         let lines = self.faults.iter().map(|fault| fault.line(&self.text));
         lines.collect()
-    }
-
-    /// Returns a line for each fault that keeps the policy from being in force.
-    pub(in crate::daemon) fn error_lines(&self) -> Vec<String> {
-        self.errors().map(|fault| fault.line(&self.text)).collect()
     }
 
     /// Can the policy be put in force?
@@ -125,13 +121,18 @@ impl LoadedPolicy {
         }
     }
 
-    /// Returns the error of a policy that cannot be put in force: its first fault, and as a hint the number of the others.
-    pub(super) fn refusal(&self) -> Option<CommandError> {
+    /// Checks whether the policy can be put in force.
+    ///
+    /// # Errors
+    /// Its first fault, and as a hint the number of the others.
+    pub(super) fn check(&self) -> Result<(), CommandError> {
         let mut errors = self.errors();
-        let Fault { place, message, .. } = errors.next()?;
+        let Some(Fault { place, message, .. }) = errors.next() else {
+            return Ok(());
+        };
         let place = self.text.place(*place);
         let error = CommandError::usage(format!("{place}: {message}"));
-        Some(error.hint(match errors.count() {
+        Err(error.hint(match errors.count() {
             0 => "'utf8fs policy check FILE' checks a file".to_owned(),
             more => format!("there are {more} more; 'utf8fs policy check FILE' lists them"),
         }))

@@ -7,6 +7,7 @@ use super::LoadedPolicy;
 use super::policy_faults::{Fault, Place, Table};
 use super::resolved_policy::ResolvedPolicy;
 use crate::codec::Charset;
+use crate::daemon::command_error::CommandError;
 use crate::daemon::mount_paths::{Ruled, directory_of};
 use crate::names::rules::Mode;
 use crate::names::{Legacy, Patterns, Quoted};
@@ -49,8 +50,10 @@ impl LoadedPolicy {
                 faults.insert(whole.warning("audit_log", message));
             }
             Some(SinkKind::File(path)) => {
-                let directory = directory_of("audit log", path).err();
-                faults.extend(directory.map(|error| whole.wrong_value("audit_log", &error)));
+                if let Err(CommandError { message, hint, .. }) = directory_of("audit log", path) {
+                    let message = format!("audit_log: {message}; {}", hint.unwrap_or_default());
+                    faults.insert(whole.error("audit_log", message));
+                }
             }
             Some(SinkKind::Syslog | SinkKind::Journal(_)) | None => {}
         }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use super::policy_source::line_and_column;
-use crate::daemon::command_error::CommandError;
 use crate::names::Quoted;
 use crate::names::quoted::harmless;
 use crate::records::PolicyText;
@@ -50,13 +49,6 @@ impl Table {
             is_warning: true,
             ..self.error(key, message)
         }
-    }
-
-    /// Returns the error of the value of `key`, with what to do about it.
-    pub(super) fn wrong_value(&self, key: &str, error: &CommandError) -> Fault {
-        let hint = error.hint.as_deref().map(|hint| format!("; {hint}"));
-        let hint = hint.unwrap_or_default();
-        self.error(key, format!("{key}: {}{hint}", error.message))
     }
 }
 

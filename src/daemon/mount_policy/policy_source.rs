@@ -94,8 +94,10 @@ impl PolicySource {
         let policy = self
             .read()
             .map_err(|error| vec![format!("cannot be read: {error}")])?;
-        if !policy.is_valid() {
-            return Err(policy.error_lines());
+        let errors = policy.errors().map(|fault| fault.line(&policy.text));
+        let errors: Vec<String> = errors.collect();
+        if !errors.is_empty() {
+            return Err(errors);
         }
         policy.warn();
         let resolved = ResolvedPolicy::new(self.options.clone(), &policy);

@@ -8,17 +8,19 @@ use serde_json::Value;
 
 use super::loaded_policy::LoadedPolicy;
 use super::policy_faults::{Fault, Table};
-use crate::codec::Encoding;
 use crate::daemon::command_error::CommandError;
 use crate::names::rules::{Exemptions, Mode, People, Rules, Section, Terms};
 use crate::names::{Legacy, NameMap, OnViolation, Patterns};
 use crate::os::user_tables::members_of;
-use crate::policy::{Alike, Normalization, Profile};
+use crate::policy::{Alike, Normalization};
 use crate::records::{AuditConfig, List, PolicyFile, PolicySection, SinkKind};
 
 /// Records of one user in one directory that pass at once, by default, and those that pass each minute.
 const BURST: u32 = 100;
 const PER_MINUTE: u32 = 60;
+
+/// Longest name of a section in the audit log, in bytes: a record of the systemd journal has a limit.
+const LONGEST_NAME: usize = 255;
 
 /// The rules in force on a mount.
 #[derive(Debug, Clone)]
@@ -60,12 +62,15 @@ impl ResolvedPolicy {
     /// # Errors
     /// They are wrong together, or the policy is.
     pub fn new(options: PolicyFile, policy: &LoadedPolicy) -> Result<Self, CommandError> {
-        if let Some(refusal) = policy.refusal() {
-            return Err(refusal);
-        }
+        policy.check()?;
         let keys = options.or(policy.keys.clone());
         let mut map = name_map(&keys)?;
-        let exempt = exemptions(policy.users(&keys.exempt_uid), List::values(&keys.exempt))?;
+        let uids = policy.users(&keys.exempt_uid);
+        let exempt = Exemptions::new(uids, List::values(&keys.exempt)).map_err(|error| {
+            CommandError::usage(format!("--exempt {error}")).hint(
+                "a pattern is a path as /backups/** or a name as *.tmp, with * ? [a-z] {one,other}",
+            )
+        })?;
         let whole = keys.unique.and_then(|how| how.0);
         let mut elsewhere = keys.section.iter();
         let unique = whole.or_else(|| elsewhere.find_map(|section| section.unique?.0));
@@ -85,10 +90,9 @@ impl ResolvedPolicy {
         });
         let rules = Rules::new(all.clone(), sections.collect(), exempt);
         if !policy.text.files.is_empty() {
-            map.on_violation = if rules.normalizes() {
-                OnViolation::Normalize
-            } else {
-                OnViolation::Reject
+            map.on_violation = match rules.normalizes() {
+                true => OnViolation::Normalize,
+                false => OnViolation::Reject,
             };
         }
         let groups = keys.section.iter();
@@ -191,12 +195,10 @@ pub fn name_map(keys: &PolicyFile) -> Result<NameMap, CommandError> {
         from.retain(|other| *other != charset);
         from.insert(0, charset);
     }
-    let default = if from.is_empty() {
-        Legacy::Escape
-    } else {
-        Legacy::Decode
-    };
-    let legacy = keys.legacy.unwrap_or(default);
+    let legacy = keys.legacy.unwrap_or(match from.is_empty() {
+        true => Legacy::Escape,
+        false => Legacy::Decode,
+    });
     if legacy == Legacy::Decode && from.is_empty() {
         return Err(CommandError::usage(
             "--legacy decode without --from: there is no charset to decode from",
@@ -210,9 +212,8 @@ pub fn name_map(keys: &PolicyFile) -> Result<NameMap, CommandError> {
         ))
         .hint("leave --legacy out"));
     }
-    let profile = keys.profile.unwrap_or(Profile::Utf8);
-    let mut policy = profile.policy();
-    policy.encoding = keys.encoding.unwrap_or(Encoding::Utf8);
+    let mut policy = keys.profile.unwrap_or_default().policy();
+    policy.encoding = keys.encoding.unwrap_or(policy.encoding);
     policy.max_bytes = keys.max_bytes.unwrap_or(policy.max_bytes);
     policy.max_chars = keys.max_chars.or(policy.max_chars);
     policy.form = keys.normalization.map_or(policy.form, Normalization::form);
@@ -231,16 +232,8 @@ pub fn name_map(keys: &PolicyFile) -> Result<NameMap, CommandError> {
     })
 }
 
-fn exemptions(uids: Vec<u32>, patterns: &[String]) -> Result<Exemptions, CommandError> {
-    Exemptions::new(uids, patterns).map_err(|error| {
-        CommandError::usage(format!("--exempt {error}")).hint(
-            "a pattern is a path as /backups/** or a name as *.tmp, with * ? [a-z] {one,other}",
-        )
-    })
-}
-
 /// Resolves a section: its own keys, else those of the mount. `whole` is the mount's comparison of siblings; `unique`
-/// is the one comparison that all sections share.
+/// is the one comparison that all sections share. In the audit log the section goes by its `name`, or as `#N`.
 fn resolve_section(
     section: &PolicySection,
     number: u32,
@@ -259,6 +252,11 @@ fn resolve_section(
     }
     map.errno = section.errno.unwrap_or(map.errno);
     let mode = section.mode.unwrap_or(all.mode);
+    let name = section.name.as_deref().unwrap_or_default();
+    let name = match name.get(..name.floor_char_boundary(LONGEST_NAME)) {
+        Some(name) if !name.is_empty() => Arc::from(name),
+        _ => format!("#{number}").into(),
+    };
     let compared = match section.unique {
         Some(how) => how.0.and(unique),
         None => whole,
@@ -271,21 +269,7 @@ fn resolve_section(
             mode,
             map,
             unique: compared.filter(|_| mode != Mode::Off),
-            section: Some(name_in_log(section, number)),
+            section: Some(name),
         }),
-    }
-}
-
-/// Longest name of a section in the audit log, in bytes: a record of the systemd journal has a limit.
-const LONGEST_NAME: usize = 255;
-
-/// Returns the section's name in the audit log: its `name`, or `#N`.
-fn name_in_log(section: &PolicySection, number: u32) -> Arc<str> {
-    match section.name.as_deref() {
-        Some(name) if !name.is_empty() => {
-            let end = name.floor_char_boundary(LONGEST_NAME);
-            name.get(..end).unwrap_or_default().into()
-        }
-        _ => format!("#{number}").into(),
     }
 }

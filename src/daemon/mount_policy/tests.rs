@@ -239,7 +239,7 @@ fn a_fault_is_an_error_or_a_warning_whatever_its_file_is_called() {
     std::fs::write(&file, "max_bytes = 1\n[[section]]\n[[section]]\n").unwrap();
     let policy = load(&file).unwrap();
     assert_eq!(policy.fault_lines().len(), 2);
-    let refusal = policy.refusal().unwrap();
+    let refusal = policy.check().unwrap_err();
     let shown = policy.text.shown(0);
     assert_eq!(
         refusal.message,
