@@ -117,7 +117,7 @@ fn scanned(
     }
     let (mut roots, mut names, mut unopened) = (Vec::new(), Vec::new(), Vec::new());
     for path in &args.directories {
-        let name = Name::of_path(path).into_owned();
+        let name = Name::of_path(path);
         match Dir::open_root(path) {
             Ok(root) => {
                 if !args.view {

@@ -59,8 +59,8 @@ impl Asked {
     fn to_json(&self) -> String {
         let source = &self.mount.source;
         let mut object = json!({
-            "mountpoint": Name::from(&self.mount.mount_point),
-            "source": (!source.is_empty()).then(|| Name::from(source)),
+            "mountpoint": Name::from(self.mount.mount_point.as_slice()),
+            "source": (!source.is_empty()).then(|| Name::from(source.as_slice())),
             "state": self.state(),
         });
         if let Ok(status) = &self.answer {

@@ -34,7 +34,7 @@ pub(super) fn refuse(
     let Some(mount) = mounts.into_iter().find(ours) else {
         return Ok(());
     };
-    let (point, backing) = (mount.path(), Name::from(&mount.source));
+    let (point, backing) = (mount.path(), Name::from(mount.source.as_slice()));
     let shown = if Some(mount.id) == mount_id {
         Quoted::of(path)
     } else {

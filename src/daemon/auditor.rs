@@ -63,7 +63,7 @@ pub struct Auditor {
 /// State that the auditor and its writer share.
 #[derive(Debug, Default)]
 struct State {
-    mount: Name<'static>,
+    mount: Name,
     limit: RateLimit,
     counts: Counts,
     /// Records that wait for the writer.

@@ -90,7 +90,7 @@ impl MountConfig {
         let (policy, all) = (&map.policy, rules.all());
         let file = self.checked.policy.as_ref();
         MountOptions {
-            policy: file.map(|source| Name::of_path(&source.path).into_owned()),
+            policy: file.map(|source| Name::of_path(&source.path)),
             encoding: policy.encoding,
             from: map.from.clone(),
             legacy: map.legacy,
@@ -140,7 +140,7 @@ impl Checked {
     #[must_use]
     pub fn policy_status(&self) -> Option<PolicyStatus> {
         self.policy.as_ref().map(|source| PolicyStatus {
-            file: Name::of_path(&source.path).into_owned(),
+            file: Name::of_path(&source.path),
             since: Time::now(),
             sections: self.resolved.rules.sections().len(),
             reloads: 0,

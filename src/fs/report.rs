@@ -26,7 +26,7 @@ impl Utf8Fs {
         sibling: Option<&VisibleName>,
     ) -> FsError {
         let record = OffenceRecord {
-            sibling: sibling.map(|name| Name::copy(name.as_bytes())),
+            sibling: sibling.map(|name| Name::from(name.as_bytes())),
             ..self.record(making, terms, making.name, (offence, Verdict::Refused))
         };
         self.audit(making, record);
@@ -50,9 +50,9 @@ impl Utf8Fs {
                     .unwrap_or_default(),
             };
             let record = OffenceRecord {
-                visible: visible.map(|name| Name::copy(name.as_bytes())),
-                backing: Some(Name::copy(backing.as_bytes())),
-                sibling: sibling.map(|name| Name::copy(name.as_bytes())),
+                visible: visible.map(|name| Name::from(name.as_bytes())),
+                backing: Some(Name::from(backing.as_bytes())),
+                sibling: sibling.map(|name| Name::from(name.as_bytes())),
                 ..self.record(making, &made.terms, making.name, what)
             };
             self.audit(making, record);
@@ -110,7 +110,7 @@ impl OffenceRecord {
         Self {
             operation,
             path: Name::default(),
-            name: Name::copy(name),
+            name: Name::from(name),
             rule: offence.rule.into(),
             fault: offence.rule.to_string(),
             kind: offence.rule.kind().map(Into::into),
@@ -122,14 +122,14 @@ impl OffenceRecord {
             errno: None,
             visible: None,
             backing: None,
-            accepted: accepted.map(|name| Name::copy(name.as_bytes())),
+            accepted: accepted.map(|name| Name::from(name.as_bytes())),
             sibling: None,
             uid: 0,
             gid: 0,
             pid: 0,
             command: Name::default(),
             left_out: 0,
-            section: terms.section.as_ref().map(|name| Name::copy(&**name)),
+            section: terms.section.as_ref().map(|name| Name::from(&**name)),
         }
     }
 }

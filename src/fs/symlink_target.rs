@@ -272,8 +272,8 @@ impl Utf8Fs {
         let terms = self.terms(making, true);
         let what = (noted.offence, noted.verdict);
         let record = OffenceRecord {
-            visible: visible.map(|name| Name::copy(name.as_bytes())),
-            backing: backing.map(|name| Name::copy(name.as_bytes())),
+            visible: visible.map(|name| Name::from(name.as_bytes())),
+            backing: backing.map(|name| Name::from(name.as_bytes())),
             ..self.record(making, &terms, &noted.name, what)
         };
         self.audit(making, record);

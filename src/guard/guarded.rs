@@ -172,7 +172,7 @@ impl Guarded {
         sibling: Option<&BackingName>,
     ) {
         let (name, maker, operation) = (&offender.name, &offender.maker, offender.operation);
-        let backing = |name: &BackingName| Name::copy(name.as_bytes());
+        let backing = |name: &BackingName| Name::from(name.as_bytes());
         let record = OffenceRecord {
             path: offender.path().into(),
             verdict: match new {
@@ -185,7 +185,7 @@ impl Guarded {
             uid: maker.uid,
             gid: maker.gid,
             pid: maker.pid,
-            command: Name::copy(&maker.command),
+            command: maker.command.clone().into(),
             ..OffenceRecord::of(
                 operation,
                 name.as_bytes(),

@@ -52,9 +52,9 @@ pub struct OffenceRecord {
     /// The operation.
     pub operation: Operation,
     /// From the root of the mount, `/`, to the name as asked; of a symlink whose target offends, the symlink.
-    pub path: Name<'static>,
+    pub path: Name,
     /// The name as asked; of a symlink's target, the component.
-    pub name: Name<'static>,
+    pub name: Name,
     /// The rule that it breaks.
     pub rule: RuleName,
     /// What that rule says of the name, in words; empty in a record that was read.
@@ -75,13 +75,13 @@ pub struct OffenceRecord {
     /// The errno of a refusal, by its symbol.
     pub errno: Option<Cow<'static, str>>,
     /// The name that it is listed as, if it was made.
-    pub visible: Option<Name<'static>>,
+    pub visible: Option<Name>,
     /// The name that was made below, if it was made.
-    pub backing: Option<Name<'static>>,
+    pub backing: Option<Name>,
     /// A name that would be accepted instead.
-    pub accepted: Option<Name<'static>>,
+    pub accepted: Option<Name>,
     /// The sibling that the name is like, where that is the offence.
-    pub sibling: Option<Name<'static>>,
+    pub sibling: Option<Name>,
     /// User of the caller.
     pub uid: u32,
     /// Group of the caller.
@@ -89,19 +89,19 @@ pub struct OffenceRecord {
     /// Process of the caller.
     pub pid: u32,
     /// Command of the caller; empty where it is not known.
-    pub command: Name<'static>,
+    pub command: Name,
     /// Offences of this user in this directory that the rate limit left out before this one.
     pub left_out: u64,
     /// The section of the policy that decided, if one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub section: Option<Name<'static>>,
+    pub section: Option<Name>,
 }
 
 /// Offences that the rate limit left out, and that no other record tells of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOutRecord {
     /// The directory, from the root of the mount.
-    pub directory: Name<'static>,
+    pub directory: Name,
     /// The user.
     pub uid: u32,
     /// Number of offences.
@@ -136,7 +136,7 @@ pub struct AuditRecord {
     /// When it happened.
     pub time: Time,
     /// Path of the mount point.
-    pub mount: Name<'static>,
+    pub mount: Name,
     /// The event, with the fields that it has.
     #[serde(flatten)]
     pub event: AuditEvent,

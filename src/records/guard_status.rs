@@ -17,7 +17,7 @@ pub struct GuardStatus {
     /// Its process.
     pub pid: u32,
     /// The directory.
-    pub directory: Name<'static>,
+    pub directory: Name,
     /// Seconds since its start.
     pub uptime_seconds: f64,
     /// The policy file in force.

@@ -43,9 +43,9 @@ pub enum GuessRecord {
 #[serde(deny_unknown_fields)]
 pub struct ReadName {
     /// The name.
-    pub name: Name<'static>,
+    pub name: Name,
     /// Its text; `None` if the charset does not decode it reversibly.
-    pub text: Option<Name<'static>>,
+    pub text: Option<Name>,
     /// The likelihood of that text, by all charsets that read the name so, 0.0..=1.0.
     pub confidence: f64,
 }
@@ -55,9 +55,9 @@ pub struct ReadName {
 #[serde(deny_unknown_fields)]
 pub struct DoubledName {
     /// The name.
-    pub name: Name<'static>,
+    pub name: Name,
     /// The text.
-    pub text: Name<'static>,
+    pub text: Name,
     /// The charsets that it was taken for, the last first.
     pub route: String,
     /// The number of times that it was encoded, 2 or more.
@@ -75,8 +75,8 @@ pub fn percent(confidence: f64) -> String {
 impl From<&Guess> for GuessRecord {
     fn from(guess: &Guess) -> Self {
         let examples = guess.examples.iter().map(|example| ReadName {
-            name: example.name.to_vec().into(),
-            text: example.text.clone().map(|text| text.into_bytes().into()),
+            name: example.name.clone().into(),
+            text: example.text.clone().map(Name::from),
             confidence: example.confidence,
         });
         Self::Charset {
@@ -93,8 +93,8 @@ impl From<&Guess> for GuessRecord {
 impl From<&DoubledNames> for GuessRecord {
     fn from(doubled: &DoubledNames) -> Self {
         let examples = doubled.examples.iter().map(|example| DoubledName {
-            name: example.name.clone().into_bytes().into(),
-            text: example.text.clone().into_bytes().into(),
+            name: example.name.clone().into(),
+            text: example.text.clone().into(),
             route: example.labels(),
             times: example.times(),
             confidence: example.confidence,

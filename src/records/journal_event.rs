@@ -78,7 +78,7 @@ pub struct JournalHeader {
     /// When it was made, RFC 3339.
     pub created: String,
     /// The absolute path of the root of the tree.
-    pub root: Name<'static>,
+    pub root: Name,
     /// The options that the tree was migrated with, for people.
     pub options: String,
     /// The identity of the root.
@@ -149,9 +149,9 @@ pub enum Destination {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Retarget {
     /// The target before anything is done.
-    pub old: Name<'static>,
+    pub old: Name,
     /// The target that it gets.
-    pub new: Name<'static>,
+    pub new: Name,
 }
 
 /// The identity of an inode: its number, and its birth, which tells it from another one that has got its number since.

@@ -24,9 +24,9 @@ pub struct MountStatus {
     /// Process id of the daemon.
     pub pid: u32,
     /// The mount point.
-    pub mountpoint: Name<'static>,
+    pub mountpoint: Name,
     /// The backing directory.
-    pub backing: Name<'static>,
+    pub backing: Name,
     /// Trouble with its path, which is found by who asks: the daemon sees no paths.
     #[serde(default)]
     pub backing_fault: Option<BackingFault>,
@@ -194,7 +194,7 @@ pub struct AuditCounts {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PolicyStatus {
     /// Its path.
-    pub file: Name<'static>,
+    pub file: Name,
     /// When it was read.
     pub since: Time,
     /// Number of its sections.
@@ -221,7 +221,7 @@ pub struct PolicyFault {
 #[serde(rename_all = "kebab-case")]
 pub struct MountOptions {
     /// The policy file.
-    pub policy: Option<Name<'static>>,
+    pub policy: Option<Name>,
     /// The definition of UTF-8.
     pub encoding: Encoding,
     /// Charsets that ill-formed names may be in.
@@ -270,7 +270,7 @@ pub struct MountOptions {
     /// Does the daemon run in the background?
     pub background: bool,
     /// The source that `/proc/mounts` shows.
-    pub fsname: Name<'static>,
+    pub fsname: Name,
     /// May other users use the mount?
     pub allow_other: bool,
     /// The flags of the mount that restrict.

@@ -1,6 +1,5 @@
 //! A name or path in a document (law L1).
 
-use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fmt::{self, Display};
 use std::os::unix::ffi::OsStrExt;
@@ -14,13 +13,13 @@ use crate::names::Quoted;
 /// A name or path: `{"text": "..."}` where it is well-formed UTF-8, else `{"bytes": "<base64>"}` (RFC 4648 section 4,
 /// padded). A reader takes text as base64 as well. Displayed [`Quoted`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Name<'a>(Cow<'a, [u8]>);
+pub struct Name(Vec<u8>);
 
-impl<'a> Name<'a> {
+impl Name {
     /// Returns a path as a name.
     #[must_use]
-    pub fn of_path(path: &'a Path) -> Self {
-        Self::from(path.as_os_str().as_bytes())
+    pub fn of_path(path: &Path) -> Self {
+        path.as_os_str().as_bytes().into()
     }
 
     /// Returns the bytes of the name.
@@ -35,46 +34,26 @@ impl<'a> Name<'a> {
         Path::new(OsStr::from_bytes(&self.0))
     }
 
-    /// Returns the bytes of the name, copied if they are borrowed.
+    /// Returns the bytes of the name.
     #[must_use]
     pub fn into_bytes(self) -> Vec<u8> {
-        self.0.into_owned()
-    }
-
-    /// Returns the same name, which borrows nothing.
-    #[must_use]
-    pub fn into_owned(self) -> Name<'static> {
-        Name(Cow::Owned(self.into_bytes()))
+        self.0
     }
 }
 
-impl Name<'static> {
-    /// Copies the bytes of a name.
-    #[must_use]
-    pub fn copy(bytes: &(impl AsRef<[u8]> + ?Sized)) -> Self {
-        bytes.as_ref().to_vec().into()
+impl<T: Into<Vec<u8>>> From<T> for Name {
+    fn from(bytes: T) -> Self {
+        Self(bytes.into())
     }
 }
 
-impl<'a, T: AsRef<[u8]> + ?Sized> From<&'a T> for Name<'a> {
-    fn from(bytes: &'a T) -> Self {
-        Self(Cow::Borrowed(bytes.as_ref()))
-    }
-}
-
-impl From<Vec<u8>> for Name<'_> {
-    fn from(bytes: Vec<u8>) -> Self {
-        Self(Cow::Owned(bytes))
-    }
-}
-
-impl Display for Name<'_> {
+impl Display for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Quoted(&self.0).fmt(f)
     }
 }
 
-impl Serialize for Name<'_> {
+impl Serialize for Name {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match core::str::from_utf8(&self.0) {
             Ok(text) => serializer.serialize_newtype_variant("Name", 0, "text", text),
@@ -86,7 +65,7 @@ impl Serialize for Name<'_> {
     }
 }
 
-impl<'de> Deserialize<'de> for Name<'_> {
+impl<'de> Deserialize<'de> for Name {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(rename_all = "lowercase")]
@@ -95,7 +74,7 @@ impl<'de> Deserialize<'de> for Name<'_> {
             Bytes(String),
         }
         match Form::deserialize(deserializer)? {
-            Form::Text(text) => Ok(text.into_bytes().into()),
+            Form::Text(text) => Ok(text.into()),
             Form::Bytes(base64) => STANDARD
                 .decode(base64)
                 .map(Self::from)
@@ -132,12 +111,12 @@ mod tests {
             let name = Name::from(bytes);
             assert_eq!(json!(name), expected);
             assert_eq!(
-                serde_json::from_str::<Name<'_>>(&json_line(&name)).unwrap(),
+                serde_json::from_str::<Name>(&json_line(&name)).unwrap(),
                 name
             );
-            assert_eq!(serde_json::from_value::<Name<'_>>(expected).unwrap(), name);
+            assert_eq!(serde_json::from_value::<Name>(expected).unwrap(), name);
         }
-        let text_as_base64 = serde_json::from_str::<Name<'_>>(r#"{"bytes": "YQ=="}"#);
+        let text_as_base64 = serde_json::from_str::<Name>(r#"{"bytes": "YQ=="}"#);
         assert_eq!(text_as_base64.unwrap().as_bytes(), b"a");
     }
 
@@ -154,10 +133,7 @@ mod tests {
             r#"{"text": "a", "text": "a"}"#,
             r#"{"name": "a"}"#,
         ] {
-            assert!(
-                serde_json::from_str::<Name<'_>>(no_name).is_err(),
-                "{no_name}"
-            );
+            assert!(serde_json::from_str::<Name>(no_name).is_err(), "{no_name}");
         }
     }
 }

@@ -56,7 +56,7 @@ pub struct PlanHeader {
     #[serde(rename = "utf8fs_plan")]
     pub version: u64,
     /// The absolute path of the root of the tree.
-    pub root: Name<'static>,
+    pub root: Name,
     /// The options that the tree was planned with, for people.
     pub options: String,
 }
@@ -111,10 +111,10 @@ pub struct PlanLine {
     pub same_as: Option<BackingName>,
     /// The target of a symbolic link; only where it was looked at.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub target: Option<Name<'static>>,
+    pub target: Option<Name>,
     /// The new target; `None`: it keeps its own.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub new_target: Option<Name<'static>>,
+    pub new_target: Option<Name>,
 }
 
 /// A name that an entry could get as well.

@@ -176,16 +176,16 @@ pub struct PolicyText {
     /// The file itself, then those that it includes, each followed by those that it includes itself.
     pub files: Vec<TextFile>,
     /// The table of users (passwd(5)).
-    pub passwd: Name<'static>,
+    pub passwd: Name,
     /// The table of groups (group(5)).
-    pub group: Name<'static>,
+    pub group: Name,
 }
 
 /// A file of a policy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TextFile {
     /// Its path.
-    pub path: Name<'static>,
+    pub path: Name,
     /// Its text, or why there is none.
     pub text: Result<String, String>,
     /// The index of the file that includes it; `None` for the first.

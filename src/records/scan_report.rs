@@ -27,14 +27,14 @@ pub enum ScanLine {
     /// A directory that could not be read, or not to its end.
     Unread {
         /// Its path.
-        path: Name<'static>,
+        path: Name,
         /// Why.
         reason: String,
     },
     /// A directory on another mount.
     LeftOut {
         /// Its path.
-        path: Name<'static>,
+        path: Name,
     },
     /// A directory with many offences.
     Directory(DirectoryReport),
@@ -51,22 +51,22 @@ pub enum ScanLine {
 #[serde(deny_unknown_fields)]
 pub struct ScanEntry {
     /// Its path, which starts with the directory as it was typed.
-    pub path: Name<'static>,
+    pub path: Name,
     /// The name.
-    pub name: Name<'static>,
+    pub name: Name,
     /// Is one of the findings an offence?
     pub offends: bool,
     /// The findings, one of each kind. Never empty.
     pub found: Vec<Found>,
     /// A sibling that it collides with.
-    pub like: Option<Name<'static>>,
+    pub like: Option<Name>,
 }
 
 /// A directory, with numbers of the names right in it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct DirectoryReport {
     /// Its path.
-    pub path: Name<'static>,
+    pub path: Name,
     /// Its names.
     #[serde(flatten)]
     pub counts: Counts,
@@ -92,7 +92,7 @@ pub struct ScanTotal {
     /// [`TOTAL_FORMAT`].
     pub format: u64,
     /// The directories as they were typed.
-    pub roots: Vec<Name<'static>>,
+    pub roots: Vec<Name>,
     /// Directories that were read.
     pub directories: u64,
     /// Directories with a finding right in them.
@@ -180,7 +180,7 @@ pub struct ScanPart {
     /// The depth below a root at which directories are shared out.
     pub depth: usize,
     /// The directories as they were typed; of a list one without a name.
-    pub roots: Vec<Name<'static>>,
+    pub roots: Vec<Name>,
     /// The rules that names were judged by.
     pub policy: PolicyReport,
     /// All that was gathered.
@@ -223,7 +223,7 @@ pub struct Tally {
     pub unread: Failures,
     /// The errno of each unread directory that is read for every part of a tree, by path; the same in each, as a rule.
     #[serde(with = "rows")]
-    pub above: BTreeMap<Name<'static>, i32>,
+    pub above: BTreeMap<Name, i32>,
     /// Directories on other mounts that were left out.
     pub left_out: Failures,
     /// Directories that were gone, or something else, when they were to be read.
@@ -256,7 +256,7 @@ pub struct Counts {
 #[serde(deny_unknown_fields)]
 pub struct Directory {
     /// Its path, which starts with the directory as it was typed.
-    pub path: Name<'static>,
+    pub path: Name,
     /// The numbers of its entries.
     pub counts: Counts,
     /// The guesses at its names; `None` where there is nothing to guess, or where only numbers are kept.
@@ -270,7 +270,7 @@ pub struct Sampled {
     /// The hash of its path: samples are the names of the smallest hashes, whoever met them.
     pub hash: u64,
     /// The path of its directory, which starts as it was typed.
-    pub directory: Name<'static>,
+    pub directory: Name,
     /// The name, and what was found in it.
     pub entry: ScanEntry,
 }
@@ -280,7 +280,7 @@ pub struct Sampled {
 #[serde(deny_unknown_fields)]
 pub struct Failure {
     /// Its path, which starts with the directory as it was typed.
-    pub path: Name<'static>,
+    pub path: Name,
     /// The errno; 0 for directories that were left out.
     pub errno: i32,
 }
@@ -336,7 +336,7 @@ impl Serialize for Sample {
 
 impl<'de> Deserialize<'de> for Sample {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let names = Vec::<(u64, Name<'static>)>::deserialize(deserializer)?.into_iter();
+        let names = Vec::<(u64, Name)>::deserialize(deserializer)?.into_iter();
         Ok(Self::of(
             names.map(|(hash, name)| (hash, name.into_bytes().into())),
         ))

@@ -60,9 +60,9 @@ impl SinkKind {
 /// The form in documents: a word, or a path.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged, expecting = "it takes a path, -, syslog or journald")]
-enum Form<'a> {
-    Word(Cow<'a, str>),
-    Path(Name<'a>),
+enum Form {
+    Word(Cow<'static, str>),
+    Path(Name),
 }
 
 impl Serialize for SinkKind {

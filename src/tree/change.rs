@@ -80,7 +80,7 @@ impl Retarget {
 
     /// Returns the targets in which each name is that of before or that of after, the old target first. One of them leads on
     /// while not all names are changed. Of very many only some are returned, but always the old and the new one.
-    pub(super) fn possible(&self) -> Vec<Name<'static>> {
+    pub(super) fn possible(&self) -> Vec<Name> {
         const MOST: usize = 1 << 8;
         let (old, new) = (names(self.old.as_bytes()), names(self.new.as_bytes()));
         let mut targets: Vec<Vec<&[u8]>> = vec![Vec::new()];
@@ -95,7 +95,7 @@ impl Retarget {
             targets = vec![old];
         }
         let targets = targets.iter().map(|names| names.join(&b'/').into());
-        let mut targets: Vec<Name<'static>> = targets.collect();
+        let mut targets: Vec<Name> = targets.collect();
         if !targets.contains(&self.new) {
             targets.push(self.new.clone());
         }
@@ -119,7 +119,7 @@ fn names(target: &[u8]) -> Vec<&[u8]> {
 pub(super) fn read_target<F: std::os::fd::AsFd>(
     dir: &Dir<F>,
     name: &BackingName,
-) -> std::io::Result<Name<'static>> {
+) -> std::io::Result<Name> {
     file::readlink(dir.child(name)?).map(Name::from)
 }
 
@@ -128,7 +128,7 @@ mod tests {
     use super::{Name, Retarget};
 
     fn targets(old: &str, new: &str) -> Vec<String> {
-        let (old, new) = (Name::copy(old), Name::copy(new));
+        let (old, new) = (Name::from(old), Name::from(new));
         let targets = Retarget { old, new }.possible().into_iter();
         targets
             .map(|target| String::from_utf8(target.into_bytes()).unwrap())

@@ -81,9 +81,9 @@ pub(super) struct InvalidLine {
 enum Key {
     Kinds(RuleName, String),
     Operations(Operation),
-    Sections(Option<Name<'static>>),
+    Sections(Option<Name>),
     Users(u32),
-    Commands(u32, Name<'static>),
+    Commands(u32, Name),
     Directories(PathBuf),
 }
 
@@ -111,7 +111,7 @@ pub(super) struct LogSummary {
     /// Counts of offences; of users and directories with those left out.
     counts: HashMap<Key, u64>,
     /// The first offence of each kind: its path, and what would be accepted.
-    samples: HashMap<Key, (PathBuf, Option<Name<'static>>)>,
+    samples: HashMap<Key, (PathBuf, Option<Name>)>,
     /// Counts by the hour since 1970.
     hours: BTreeMap<i64, RuleCounts<u64>>,
     /// The times of the first and the last offence.

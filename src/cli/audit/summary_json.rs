@@ -17,7 +17,10 @@ pub(super) fn document(args: &AuditLogArgs, summary: &LogSummary) -> Value {
         json!({"file": file, "line": line.line, "reason": line.reason})
     });
     let reasons = summary.reasons().into_iter().map(|(reason, count, first)| {
-        let (file, start) = (Name::of_path(&first.file), Name::from(&first.start));
+        let (file, start) = (
+            Name::of_path(&first.file),
+            Name::from(first.start.as_slice()),
+        );
         json!({"reason": reason, "count": count, "file": file, "line": first.line, "start": start})
     });
     let (unit, over_time) = summary.over_time(args.by);

@@ -71,7 +71,7 @@ fn data(done: &ScanDone) -> Value {
         let guesser = directory.guesser.as_deref()?;
         Some((&directory.path, evidence(guesser)))
     });
-    let worst: BTreeMap<&Name<'_>, Mixture> = worst.collect();
+    let worst: BTreeMap<&Name, Mixture> = worst.collect();
     let mut names: Vec<&Sampled> = tally.samples.values().flatten().collect();
     names.sort_unstable();
     names.dedup();
@@ -127,7 +127,7 @@ fn directory_row(done: &ScanDone, directory: &Directory) -> Value {
 }
 
 /// Returns the labels of the root, of each directory on the way, and of the directory.
-fn labels_on_map<'n>(done: &'n ScanDone, directory: &'n Directory) -> Vec<Name<'n>> {
+fn labels_on_map<'n>(done: &'n ScanDone, directory: &'n Directory) -> Vec<Name> {
     let path = directory.path.as_bytes();
     let roots = done.scan.roots.iter().map(Name::as_bytes);
     let roots = roots.filter_map(|root| Some((root, path.strip_prefix(root)?)));
@@ -152,14 +152,14 @@ fn readings(entry: &ScanEntry, (basis, mixture): (&str, &Mixture)) -> Vec<Value>
     if has(Finding::DoublyEncoded)
         && let Some(doubled) = doubly_encoded(name)
     {
-        let (charset, text) = (doubled.labels(), Name::from(&doubled.text));
+        let (charset, text) = (doubled.labels(), Name::from(doubled.text));
         readings.push(json!([charset, text, doubled.confidence, "by itself"]));
     }
     if has(Finding::IllFormed) {
         let texts = mixture.read(name).into_iter();
         let likely = texts.filter(|text| text.confidence >= LEAST).take(MOST);
         readings.extend(likely.map(|guess| {
-            let text = Name::from(&guess.text);
+            let text = Name::from(guess.text);
             json!([guess.charset.label(), text, guess.confidence, basis])
         }));
     }

@@ -31,7 +31,7 @@ struct Bucket {
     saved: Duration,
     seen: Instant,
     left_out: u64,
-    directory: Name<'static>,
+    directory: Name,
 }
 
 impl RateLimit {
@@ -77,7 +77,7 @@ impl RateLimit {
             None => {
                 if bucket.left_out == 0 {
                     let directory = path.parent().unwrap_or(path);
-                    bucket.directory = Name::of_path(directory).into_owned();
+                    bucket.directory = Name::of_path(directory);
                 }
                 bucket.left_out += 1;
                 None

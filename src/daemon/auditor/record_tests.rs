@@ -262,7 +262,7 @@ fn a_record_is_read_back_whatever_its_names_are() {
         is_read_back(AuditRecord {
             mount: name().unwrap(),
             ..OffenceRecord {
-                path: Name::copy(&[b"/", name().unwrap().as_bytes(), b"/caf\xE9"].concat()),
+                path: Name::from([b"/", name().unwrap().as_bytes(), b"/caf\xE9"].concat()),
                 accepted: name(),
                 sibling: name(),
                 visible: name(),

@@ -155,7 +155,7 @@ impl Rest<'_> {
     }
 
     /// Takes `before` and the quoted name behind it; nothing if they are not there.
-    fn name(&mut self, before: &str) -> Option<Name<'static>> {
+    fn name(&mut self, before: &str) -> Option<Name> {
         let (name, rest) = unquote(self.0.strip_prefix(before)?)?;
         self.0 = rest;
         Some(name.into())
@@ -183,7 +183,7 @@ impl OffenceRecord {
         };
         let in_target = rest.name("; in the target: ");
         let last = || path.as_bytes().rsplit(|&byte| byte == b'/').next();
-        let name = in_target.unwrap_or_else(|| Name::copy(last().unwrap_or_default()));
+        let name = in_target.unwrap_or_else(|| Name::from(last().unwrap_or_default()));
         Some(Self {
             operation,
             name,

@@ -140,7 +140,7 @@ impl PolicySource {
             let includes = includes.into_iter().flat_map(|list| list.0).rev();
             waiting.extend(includes.map(|include| (beside.join(include), Some(index))));
             text.files.push(TextFile {
-                path: Name::of_path(&self.place.join(&name)).into_owned(),
+                path: Name::of_path(&self.place.join(&name)),
                 text: content,
                 included_by,
             });

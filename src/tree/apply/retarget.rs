@@ -36,7 +36,7 @@ impl Executor<'_> {
     }
 
     /// Returns the target that a link is to have.
-    pub(super) fn wanted<'t>(&self, target: &'t Retarget) -> &'t Name<'static> {
+    pub(super) fn wanted<'t>(&self, target: &'t Retarget) -> &'t Name {
         if self.mode.is_forward() {
             &target.new
         } else {
@@ -62,7 +62,7 @@ impl Executor<'_> {
         dir: &OpenDir<'_>,
         change: &Change,
         targets: &Retarget,
-        wanted: &Name<'_>,
+        wanted: &Name,
     ) -> Result<Done, SkipReason> {
         // The name of the other link while there are two.
         let beside = own_name(&format!(
@@ -121,7 +121,7 @@ pub(super) fn target_of(
     name: &BackingName,
     change: &Change,
     stat: &Stat,
-) -> Result<Option<Name<'static>>, SkipReason> {
+) -> Result<Option<Name>, SkipReason> {
     let targets = change.target.as_ref();
     let Some(targets) = targets.filter(|_| stat.is_symlink()) else {
         return Ok(None);

@@ -47,7 +47,7 @@ impl Executor<'_> {
             let Some((end, done)) = end.and_then(|end| Some((end.inode, end.counted?))) else {
                 return;
             };
-            let leads = |target: &Name<'_>| {
+            let leads = |target: &Name| {
                 let found = dir.dir.stat_path(target.as_bytes());
                 found.is_ok_and(|found| (found.dev, found.ino) == end)
             };

@@ -58,7 +58,7 @@ impl PlanLine {
     }
 
     /// Returns the target that the link gets; `None` if it keeps its own.
-    pub(in crate::tree) fn retarget(&self) -> Option<&Name<'static>> {
+    pub(in crate::tree) fn retarget(&self) -> Option<&Name> {
         let new = self.new_target.as_ref();
         new.filter(|new| self.target.as_ref() != Some(new))
     }

@@ -132,7 +132,7 @@ use Token::{Name as Quote, Word};
 #[derive(Debug, Default)]
 pub(super) struct ReadablePlan {
     /// The directory of the lines that follow, and its inode number.
-    directory: Option<(Name<'static>, u64)>,
+    directory: Option<(Name, u64)>,
 }
 
 impl ReadablePlan {
@@ -179,12 +179,12 @@ impl ReadablePlan {
                 let mut add = |key: &str, value: Value| fields.insert(key.to_owned(), value);
                 add("directory", json!(path));
                 add("directory_inode", json!(directory_inode));
-                add("old", json!(Name::from(old)));
+                add("old", json!(Name::from(old.as_slice())));
                 add("new", Value::Null);
                 add("kind", json!(kind));
                 add("inode", json!(number(inode)?));
                 for (key, name) in changes_of(changes)? {
-                    add(key, json!(Name::from(name)));
+                    add(key, json!(Name::from(name.as_slice())));
                 }
                 let line = PlanLine::deserialize(Value::Object(fields));
                 PlanRecord::Line(Box::new(line.map_err(|error| error.to_string())?))

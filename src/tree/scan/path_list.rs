@@ -33,7 +33,7 @@ impl Scan<'_> {
                     }
                 }
                 Err(error) => {
-                    self.add_unread(Name::copy(name), 0, &error);
+                    self.add_unread(Name::from(name), 0, &error);
                     break;
                 }
             }

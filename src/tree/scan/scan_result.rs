@@ -165,7 +165,7 @@ fn keep<'n, T: Ord + Clone + 'n>(
 
 impl Directory {
     /// The worst first: by offences, then by remarks, then by path.
-    fn rank(&self) -> (Reverse<[u64; 2]>, &Name<'static>) {
+    fn rank(&self) -> (Reverse<[u64; 2]>, &Name) {
         let counts = &self.counts;
         (Reverse([counts.offending, counts.remarked]), &self.path)
     }

@@ -21,7 +21,7 @@ pub struct Scan<'s> {
     /// The part that is looked at.
     pub(super) shard: Shard,
     /// The paths of the roots.
-    pub(super) roots: Vec<Name<'static>>,
+    pub(super) roots: Vec<Name>,
     /// The sink of findings; `None` if only the tally is made.
     pub(super) sink: Option<Sink<'s>>,
     /// All that was found so far.
@@ -35,12 +35,7 @@ pub struct Scan<'s> {
 impl<'s> Scan<'s> {
     /// Returns a scan of these roots that has found nothing yet. The root of a list has no name.
     #[must_use]
-    pub fn new(
-        rules: Rules,
-        shard: Shard,
-        roots: Vec<Name<'static>>,
-        sink: Option<Sink<'s>>,
-    ) -> Self {
+    pub fn new(rules: Rules, shard: Shard, roots: Vec<Name>, sink: Option<Sink<'s>>) -> Self {
         Self {
             rules,
             shard,
@@ -53,7 +48,7 @@ impl<'s> Scan<'s> {
     }
 
     /// Adds an unreadable directory or list. `depth` is its depth below a root; 0 for what every part reads.
-    pub fn add_unread(&self, path: Name<'static>, depth: usize, error: &io::Error) {
+    pub fn add_unread(&self, path: Name, depth: usize, error: &io::Error) {
         self.report(&ScanLine::Unread {
             path: path.clone(),
             reason: reason(error),

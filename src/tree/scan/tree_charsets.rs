@@ -27,7 +27,7 @@ pub struct TreeCharsets {
     /// If the names are in several charsets: the worst directories by charset, those with the most names first.
     pub totals: Vec<CharsetTotal>,
     /// The charsets of each of these directories.
-    directories: BTreeMap<Name<'static>, Vec<Charset>>,
+    directories: BTreeMap<Name, Vec<Charset>>,
 }
 
 /// Names and their likely texts.
@@ -87,7 +87,7 @@ impl TreeCharsets {
                 let names = shares.iter().flat_map(|(_, names)| names.iter().take(each));
                 let examples = names.map(|(name, guess)| ReadName {
                     name: name.to_vec().into(),
-                    text: Some(guess.text.clone().into_bytes().into()),
+                    text: Some(guess.text.clone().into()),
                     confidence: guess.confidence,
                 });
                 self.totals.push_mut(CharsetTotal {

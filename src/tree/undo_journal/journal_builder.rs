@@ -90,7 +90,7 @@ impl Draft {
             version: VERSION,
             id: random().map_err(&io)?,
             created: format!("{:.0}", Timestamp::now()),
-            root: Name::copy(tree),
+            root: Name::from(tree),
             options: options.to_owned(),
             inode: InodeId::of(&stat),
             mtime: stat.mtime,

@@ -308,7 +308,7 @@ fn names_are_quoted_for_people() {
 #[test]
 fn names_in_json_lose_nothing() {
     proptest::proptest!(|(name in names())| {
-        let value = serde_json::json!(Name::from(&name));
+        let value = serde_json::json!(Name::from(name.as_slice()));
         let line = json_line(&value);
         proptest::prop_assert!(!line.contains(moves_the_cursor), "{}", line);
         let back: serde_json::Value = serde_json::from_str(&line).unwrap();
