@@ -24,7 +24,7 @@ use crate::names::{BackingName, Quoted};
 use crate::records::{Kind, PlanLine, Reason, TreePath};
 use crate::tree::apply::{Movement, Observer, apply_live};
 use crate::tree::plan::{
-    DirectoryPlan, EntryList, ListedEntry, PlanOptions, TreeGuess, plan_directory,
+    CharsetChoice, DirectoryPlan, EntryList, ListedEntry, PlanOptions, plan_directory,
 };
 use crate::tree::undo_journal::{Journal, JournalError, SkipReason, Skipped};
 
@@ -218,7 +218,7 @@ fn plan(
 /// # Errors
 /// Those of listing it.
 fn lines(dir: &Dir, options: &PlanOptions, entries: &EntryList) -> io::Result<Vec<PlanLine>> {
-    let tree = TreeGuess::default();
+    let tree = CharsetChoice::default();
     let numbers = entries.iter().map(|entry| (entry.name, entry.inode));
     let numbers: HashMap<_, _> = numbers.collect();
     let is_included = |entry: &ListedEntry<'_>| numbers.contains_key(entry.name);

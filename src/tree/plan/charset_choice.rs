@@ -1,23 +1,27 @@
-//! The charset that the names of a directory are likely written in, by themselves and by those of the whole tree.
+//! The charsets that names are likely written in: those of a whole tree, or of one of its directories.
+
+use std::borrow::Cow;
 
 use super::plan_options::PlanOptions;
-use crate::codec::guess::{Guesser, Mixture, Sample, TextGuess};
+use crate::codec::guess::{Guesser, Mixture, Sample};
 use crate::names::CharsetSource;
 use crate::tree::entry_list::EntryList;
 
 /// Most names of a directory that are weighed: more tell hardly more, and a tree has many directories.
 const WEIGHED: usize = 64;
 
-/// The evidence of the names of a whole tree for their charsets.
+/// The charsets that some names are likely written in.
 #[derive(Debug, Clone, Default)]
-pub struct TreeGuess {
-    mixture: Mixture,
+pub struct CharsetChoice {
+    pub(super) mixture: Mixture,
+    /// The number of names of the whole tree that are not UTF-8.
     ill_formed: u64,
-    doubled: f64,
+    /// The likelihood that names which look encoded again were encoded again.
+    pub(super) doubled: f64,
 }
 
-impl TreeGuess {
-    /// Learns from these names.
+impl CharsetChoice {
+    /// Learns from the names of a whole tree.
     #[must_use]
     pub fn of(names: &Guesser) -> Self {
         Self {
@@ -27,33 +31,11 @@ impl TreeGuess {
         }
     }
 
-    /// The mixture of one directory, `ill_formed` of whose names are not UTF-8.
-    fn directory(&self, names: &Guesser, ill_formed: u64) -> Mixture {
-        self.mixture.part(ill_formed, self.ill_formed).with(names)
-    }
-}
-
-/// Returns the confidence that names were encoded again.
-fn doubled(names: &Guesser) -> f64 {
-    names.doubled().map_or(0.0, |doubled| doubled.confidence)
-}
-
-/// The charsets of one directory.
-#[derive(Debug, Clone, Default)]
-pub(super) struct CharsetChoice {
-    /// The charsets that the names are likely written in, where that was guessed.
-    mixture: Option<Mixture>,
-    /// The likelihood that names which look encoded again were encoded again.
-    pub(super) doubled: f64,
-}
-
-impl CharsetChoice {
     /// Returns the charsets that are tried on the names of a directory. Some of its names are weighed, which do not depend on their
     /// order.
-    pub(super) fn of(options: &PlanOptions, tree: &TreeGuess, listing: &EntryList) -> Self {
-        let mut choice = Self::default();
+    pub(super) fn of_directory(&self, options: &PlanOptions, listing: &EntryList) -> Cow<'_, Self> {
         if !options.needs_guesses() {
-            return choice;
+            return Cow::Borrowed(self);
         }
         let (mut text, mut bytes, mut ill_formed) = (Sample::default(), Sample::default(), 0);
         let names = listing.iter().map(|entry| entry.name);
@@ -70,29 +52,23 @@ impl CharsetChoice {
             let sample = sample.names().take(WEIGHED);
             sample.for_each(|name| names.add(name));
         }
+        let mut choice = self.clone();
         if options.fix_double {
-            choice.doubled = doubled(&names).max(tree.doubled);
+            choice.doubled = doubled(&names).max(self.doubled);
         }
         if options.from == CharsetSource::Auto {
-            choice.mixture = Some(tree.directory(&names, ill_formed));
+            choice.mixture = self.part(&names, ill_formed);
         }
-        choice
+        Cow::Owned(choice)
     }
 
-    /// Has people choose from what these names may be.
-    pub(super) fn guess_others<'n>(
-        &mut self,
-        tree: &TreeGuess,
-        left: impl Iterator<Item = &'n [u8]>,
-    ) {
-        let mut names = Guesser::new();
-        left.for_each(|name| names.add(name));
-        self.mixture = Some(tree.directory(&names, names.ill_formed));
+    /// Returns the mixture of some names of the tree, `ill_formed` of which are not UTF-8.
+    pub(super) fn part(&self, names: &Guesser, ill_formed: u64) -> Mixture {
+        self.mixture.part(ill_formed, self.ill_formed).with(names)
     }
+}
 
-    /// The texts that a name may stand for, likeliest first; none where nothing was guessed.
-    pub(super) fn guessed(&self, name: &[u8]) -> Vec<TextGuess> {
-        let mixture = self.mixture.as_ref();
-        mixture.map_or_else(Vec::new, |mixture| mixture.read(name))
-    }
+/// Returns the confidence that names were encoded again.
+fn doubled(names: &Guesser) -> f64 {
+    names.doubled().map_or(0.0, |doubled| doubled.confidence)
 }

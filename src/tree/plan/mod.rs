@@ -18,7 +18,7 @@ mod symlink_targets;
 
 pub use super::entry_list::{EntryList, ListedEntry};
 pub use crate::names::CharsetSource;
-pub use charset_choice::TreeGuess;
+pub use charset_choice::CharsetChoice;
 pub use collisions::Same;
 pub use directory_plan::DirectoryPlan;
 pub use filter::Filter;

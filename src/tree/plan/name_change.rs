@@ -142,7 +142,7 @@ fn once(options: &PlanOptions, choice: &CharsetChoice, old: &BackingName) -> Opt
                     .iter()
                     .find_map(|charset| Some((charset.decode_reversibly(&bytes)?, *charset))),
                 CharsetSource::Auto => {
-                    let mut guesses = choice.guessed(&bytes);
+                    let mut guesses = choice.mixture.read(&bytes);
                     let is_likely = |best: &TextGuess| best.confidence >= options.least;
                     if !guesses.first().is_some_and(is_likely) {
                         let candidates = candidates(options, &guesses, &bytes);

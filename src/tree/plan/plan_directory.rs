@@ -2,13 +2,13 @@
 
 use std::os::fd::OwnedFd;
 
-use super::charset_choice::{CharsetChoice, TreeGuess};
+use super::charset_choice::CharsetChoice;
 use super::collisions::{self, Same};
 use super::filter::Scope;
 use super::name_change::{candidates, may_change, name_change};
 use super::plan_options::PlanOptions;
 use crate::backing::Dir;
-use crate::codec::guess::may_deceive;
+use crate::codec::guess::{Guesser, may_deceive};
 use crate::names::{BackingName, CharsetSource};
 use crate::records::{PlanLine, Reason, Warning};
 use crate::tree::content_eq::have_same_content;
@@ -21,7 +21,7 @@ use crate::tree::entry_list::{EntryList, ListedEntry};
 /// keep their names. Targets of links are not looked at, and the directory is left to the caller.
 pub fn plan(
     options: &PlanOptions,
-    tree: &TreeGuess,
+    tree: &CharsetChoice,
     listing: &EntryList,
     is_included: &dyn Fn(&ListedEntry<'_>) -> bool,
     same: &Same<'_>,
@@ -32,7 +32,7 @@ pub fn plan(
     if entries.peek().is_none() {
         return lines;
     }
-    let mut choice = CharsetChoice::of(options, tree, listing);
+    let choice = tree.of_directory(options, listing);
     for ListedEntry { name, kind, inode } in entries {
         // A broken filesystem may give what is no name.
         let old = BackingName::parse(name).ok();
@@ -49,11 +49,14 @@ pub fn plan(
     lines.dedup_by(|one, other| one.old == other.old);
     let is_unread = |line: &PlanLine| matches!(line.reason, Reason::Unreadable | Reason::Control);
     if options.from != CharsetSource::Auto && lines.iter().any(is_unread) {
+        // People choose from what these names may be.
+        let mut names = Guesser::new();
         let left = lines.iter().filter(|line| is_unread(line));
-        choice.guess_others(tree, left.map(|line| line.old.as_bytes()));
+        left.for_each(|line| names.add(line.old.as_bytes()));
+        let mixture = tree.part(&names, names.ill_formed);
         for line in lines.iter_mut().filter(|line| is_unread(line)) {
             let name = line.old.as_bytes();
-            line.candidates = candidates(options, &choice.guessed(name), name);
+            line.candidates = candidates(options, &mixture.read(name), name);
         }
     }
     collisions::resolve(options, listing, &mut lines, same);
@@ -63,7 +66,7 @@ pub fn plan(
 /// Plans a directory that is open.
 pub(super) fn plan_open(
     options: &PlanOptions,
-    tree: &TreeGuess,
+    tree: &CharsetChoice,
     listing: &EntryList,
     scope: &Scope<'_>,
     fd: &OwnedFd,

@@ -1,17 +1,18 @@
 //! Whole trees, planned: every directory is read once, and planned by itself.
 
+use std::collections::HashMap;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::charset_choice::TreeGuess;
+use super::charset_choice::CharsetChoice;
 use super::directory_plan::DirectoryPlan;
 use super::filter::{Filter, Scope};
 use super::plan_directory::plan_open;
 use super::plan_options::PlanOptions;
-use super::symlink_targets::Links;
+use super::symlink_targets::{Identity, Renames};
 use crate::backing::{Dir, Kind, Stat};
 use crate::codec::guess::Guesser;
 use crate::names::BackingName;
@@ -54,44 +55,39 @@ impl Planner<'_> {
     /// # Errors
     /// The root can't be looked at.
     pub fn plan(&self, sink: &dyn PlanSink) -> io::Result<()> {
-        let mut names = Guesser::new();
-        if self.options.needs_guesses() {
-            for (part, _) in self.walk(sink, None)? {
-                names.merge(part);
-            }
-        }
-        let tree = TreeGuess::of(&names);
-        let links = Links {
-            planner: self,
-            top: Stat::of(self.root)?,
-            tree: &tree,
-            known: Mutex::default(),
-        };
-        self.walk(sink, Some(links)).map(drop)
-    }
-
-    /// Walks the tree. What can't be read is reported in the second walk.
-    fn walk<'p>(
-        &'p self,
-        sink: &'p dyn PlanSink,
-        links: Option<Links<'p>>,
-    ) -> io::Result<Vec<(Guesser, Scope<'p>)>> {
-        let visitor = TreeVisitor {
+        let mut visitor = TreeVisitor {
             planner: self,
             sink,
-            links,
+            top: Stat::of(self.root)?,
+            choice: CharsetChoice::default(),
+            known: Mutex::default(),
+            is_planning: false,
         };
         let roots = std::slice::from_ref(self.root);
-        walk(roots, Mounts::Stay, self.threads, &visitor)
+        if self.options.needs_guesses() {
+            let mut names = Guesser::new();
+            for (part, _) in walk(roots, Mounts::Stay, self.threads, &visitor)? {
+                names.merge(part);
+            }
+            visitor.choice = CharsetChoice::of(&names);
+        }
+        visitor.is_planning = true;
+        walk(roots, Mounts::Stay, self.threads, &visitor).map(drop)
     }
 }
 
-/// The visitor of both walks: the first gathers names for guesses, the second plans.
-struct TreeVisitor<'p> {
-    planner: &'p Planner<'p>,
+/// The visitor of both walks of a tree: the first gathers names for guesses, the second plans. What can't be read is reported by
+/// the second.
+pub(super) struct TreeVisitor<'p> {
+    pub(super) planner: &'p Planner<'p>,
     sink: &'p dyn PlanSink,
-    /// The links of the tree in the second walk.
-    links: Option<Links<'p>>,
+    /// Inode, device and mount of the root.
+    pub(super) top: Stat,
+    pub(super) choice: CharsetChoice,
+    /// Directories that many links lead to, planned once.
+    pub(super) known: Mutex<HashMap<Identity, Arc<Renames>>>,
+    /// Is it the second walk?
+    is_planning: bool,
 }
 
 impl<'p> Visitor for TreeVisitor<'p> {
@@ -105,16 +101,16 @@ impl<'p> Visitor for TreeVisitor<'p> {
     fn visit(&self, (guesser, scope): &mut Self::State, directory: &Listed<'_>) {
         let names = directory.place.names();
         *scope = self.planner.filter.scope(&names);
-        let Some(links) = &self.links else {
+        if !self.is_planning {
             let entries = directory.entries.iter().map(|entry| entry.name);
             let entries = entries.filter(|name| !name.is_ascii() && scope.includes(name));
             return entries.for_each(|name| guesser.add(name));
-        };
+        }
         // With names missing, a new one might be taken unseen.
         if !directory.is_whole || self.sink.is_over() {
             return;
         }
-        match planned(links, scope, &names, directory) {
+        match self.planned(scope, &names, directory) {
             Ok(planned) => self.sink.take(&planned),
             Err(error) => self.sink.failed(directory.place, &error),
         }
@@ -125,13 +121,13 @@ impl<'p> Visitor for TreeVisitor<'p> {
     }
 
     fn failed(&self, _: &mut Self::State, place: &Arc<Place>, error: io::Error) {
-        if self.links.is_some() {
+        if self.is_planning {
             self.sink.failed(place, &error);
         }
     }
 
     fn left_out(&self, _: &mut Self::State, place: &Arc<Place>) {
-        if self.links.is_some() {
+        if self.is_planning {
             self.sink.left_out(place);
         }
     }
@@ -141,33 +137,35 @@ impl<'p> Visitor for TreeVisitor<'p> {
     }
 }
 
-/// Plans the directory to which these names lead.
-fn planned(
-    links: &Links<'_>,
-    scope: &Scope<'_>,
-    names: &[BackingName],
-    &Listed { fd, entries, .. }: &Listed<'_>,
-) -> io::Result<DirectoryPlan> {
-    let mut lines = plan_open(&links.options_at(names), links.tree, entries, scope, fd);
-    let found = entries.iter().filter(|entry| entry.kind == Kind::Symlink);
-    let found = found.filter(|entry| scope.includes(entry.name));
-    let found: Vec<BackingName> = found
-        .filter_map(|entry| BackingName::parse(entry.name).ok())
-        .collect();
-    if !lines.is_empty() || !found.is_empty() {
-        let stat = Stat::of(fd)?;
-        look_at(&mut lines, fd, &stat);
-        links.retarget(names, (fd, &stat), &found, &mut lines)?;
-        let directory = TreePath::from(names);
-        for line in &mut lines {
-            line.directory.clone_from(&directory);
-            line.directory_inode = stat.ino;
+impl TreeVisitor<'_> {
+    /// Plans the directory to which these names lead.
+    fn planned(
+        &self,
+        scope: &Scope<'_>,
+        names: &[BackingName],
+        &Listed { fd, entries, .. }: &Listed<'_>,
+    ) -> io::Result<DirectoryPlan> {
+        let mut lines = plan_open(&self.options_at(names), &self.choice, entries, scope, fd);
+        let found = entries.iter().filter(|entry| entry.kind == Kind::Symlink);
+        let found = found.filter(|entry| scope.includes(entry.name));
+        let found: Vec<BackingName> = found
+            .filter_map(|entry| BackingName::parse(entry.name).ok())
+            .collect();
+        if !lines.is_empty() || !found.is_empty() {
+            let stat = Stat::of(fd)?;
+            look_at(&mut lines, fd, &stat);
+            self.retarget(names, (fd, &stat), &found, &mut lines)?;
+            let directory = TreePath::from(names);
+            for line in &mut lines {
+                line.directory.clone_from(&directory);
+                line.directory_inode = stat.ino;
+            }
         }
+        Ok(DirectoryPlan {
+            entries: entries.len(),
+            lines,
+        })
     }
-    Ok(DirectoryPlan {
-        entries: entries.len(),
-        lines,
-    })
 }
 
 /// Has lines tell the inode numbers of statx(2). A listing may have others: on overlayfs for directories, on FUSE filesystems for

@@ -8,13 +8,10 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
-
-use super::charset_choice::{CharsetChoice, TreeGuess};
 use super::name_change::{may_change, name_change};
 use super::plan_directory::plan_open;
 use super::plan_options::PlanOptions;
-use super::planner::Planner;
+use super::planner::TreeVisitor;
 use crate::backing::{Dir, Kind, Stat, file};
 use crate::names::BackingName;
 use crate::records::{Name, PlanLine, Reason};
@@ -31,23 +28,12 @@ const MOST_STEPS: usize = 10_000;
 const MOST_KNOWN: usize = 64;
 
 /// The new names in a directory, by the old ones; `None` of a file that is set aside.
-type Renames = HashMap<BackingName, Option<BackingName>>;
+pub(super) type Renames = HashMap<BackingName, Option<BackingName>>;
 
-type Identity = (u64, u64);
+pub(super) type Identity = (u64, u64);
 
 /// The names that lead to a directory from the root of the tree.
 type Inside = Vec<BackingName>;
-
-/// The tree whose links get new targets.
-#[derive(Debug)]
-pub(super) struct Links<'l> {
-    pub(super) planner: &'l Planner<'l>,
-    /// Inode, device and mount of the root.
-    pub(super) top: Stat,
-    pub(super) tree: &'l TreeGuess,
-    /// Directories that many links lead to, planned once.
-    pub(super) known: Mutex<HashMap<Identity, Arc<Renames>>>,
-}
 
 /// A directory on the way.
 #[derive(Debug, Clone)]
@@ -60,7 +46,7 @@ struct At {
 
 /// Somebody on the way along a target. Its last directory is where it stands.
 struct Way<'w> {
-    links: &'w Links<'w>,
+    tree: &'w TreeVisitor<'w>,
     stack: Vec<At>,
     followed: usize,
     steps: usize,
@@ -70,7 +56,7 @@ struct Way<'w> {
     here: &'w (Identity, Arc<Renames>),
 }
 
-impl<'l> Links<'l> {
+impl<'p> TreeVisitor<'p> {
     /// Gives the links of a directory, of which `lines` says what else becomes of its entries, their new targets.
     pub(super) fn retarget(
         &self,
@@ -95,7 +81,7 @@ impl<'l> Links<'l> {
                 continue;
             };
             let mut way = Way {
-                links: self,
+                tree: self,
                 stack: vec![start.clone()],
                 followed: 0,
                 steps: 0,
@@ -134,7 +120,7 @@ impl<'l> Links<'l> {
     }
 
     /// Returns the options for the names in the directory that these names lead to.
-    pub(super) fn options_at(&self, names: &[BackingName]) -> Cow<'l, PlanOptions> {
+    pub(super) fn options_at(&self, names: &[BackingName]) -> Cow<'p, PlanOptions> {
         self.planner
             .options
             .for_directory(self.planner.filter.path(names))
@@ -150,7 +136,7 @@ impl<'l> Links<'l> {
         let listing = EntryList::read(fd)?;
         let scope = self.planner.filter.scope(inside);
         let options = self.options_at(inside);
-        let lines = plan_open(&options, self.tree, &listing, &scope, fd);
+        let lines = plan_open(&options, &self.choice, &listing, &scope, fd);
         let renames = Arc::new(renames(&lines));
         let mut known = self.known.lock();
         if known.len() >= MOST_KNOWN {
@@ -177,7 +163,7 @@ impl Way<'_> {
     /// Goes along the target of a link in the directory that this stands in, as far as the way can be told. Returns the new target;
     /// `None` if it stays as it is.
     fn along(&mut self, target: &[u8]) -> io::Result<Option<Vec<u8>>> {
-        let options = self.links.planner.options;
+        let options = self.tree.planner.options;
         let parts = target.split(|&byte| byte == b'/');
         let mut parts: Vec<Vec<u8>> = parts.map(<[u8]>::to_vec).collect();
         let Some(last) = parts.iter().rposition(|part| may_change(options, part)) else {
@@ -223,14 +209,14 @@ impl Way<'_> {
         else {
             return Ok(None);
         };
-        let links = self.links;
+        let tree = self.tree;
         let Some(fd) = fd else {
             return Ok(self.alone(name, inside));
         };
         let renames = if identity(&Stat::of(&**fd)?) == self.here.0 {
             Arc::clone(&self.here.1)
         } else {
-            match links.renames(fd, inside) {
+            match tree.renames(fd, inside) {
                 Ok(renames) => renames,
                 // One that may be passed through but not read.
                 Err(_unreadable) => return Ok(None),
@@ -253,8 +239,11 @@ impl Way<'_> {
     }
 
     fn alone(&self, name: &BackingName, inside: &[BackingName]) -> Option<BackingName> {
-        let options = self.links.options_at(inside);
-        let choice = CharsetChoice::of(&options, self.links.tree, &EntryList::default());
+        let options = self.tree.options_at(inside);
+        let choice = self
+            .tree
+            .choice
+            .of_directory(&options, &EntryList::default());
         name_change(&options, &choice, name)?.new
     }
 
@@ -262,7 +251,7 @@ impl Way<'_> {
     fn start(&mut self, target: &[u8]) -> io::Result<()> {
         if target.starts_with(b"/") {
             let fd = Dir::open_root(Path::new("/"))?.into_fd();
-            let inside = self.links.root(&Stat::of(&fd)?);
+            let inside = self.tree.root(&Stat::of(&fd)?);
             let fd = Some(Arc::new(fd));
             self.stack = vec![At { fd, inside }];
         }
@@ -281,7 +270,7 @@ impl Way<'_> {
             let fd = Dir::new(&*fd).parent()?;
             let inside = match inside.as_deref() {
                 Some([above @ .., _]) => Some(above.to_vec()),
-                _ => self.links.root(&Stat::of(&fd)?),
+                _ => self.tree.root(&Stat::of(&fd)?),
             };
             let fd = Some(Arc::new(fd));
             self.stack.push(At { fd, inside });
@@ -310,8 +299,8 @@ impl Way<'_> {
         if stat.is_symlink() {
             return self.follow(&file::readlink(&child)?);
         }
-        inside = self.links.root(&stat).or(inside);
-        inside = inside.filter(|_| self.links.top.mnt_id == stat.mnt_id);
+        inside = self.tree.root(&stat).or(inside);
+        inside = inside.filter(|_| self.tree.top.mnt_id == stat.mnt_id);
         let fd = stat.is_dir().then(|| Arc::new(child));
         self.stack.push(At { fd, inside });
         Ok(true)

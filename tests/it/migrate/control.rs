@@ -10,7 +10,7 @@ use utf8fs::codec::Charset;
 use utf8fs::names::{Escapes, PrivateUse};
 use utf8fs::policy::{Policy, is_component};
 use utf8fs::tree::plan::plan_directory::plan;
-use utf8fs::tree::plan::{CharsetSource, EntryList, PlanOptions, TreeGuess};
+use utf8fs::tree::plan::{CharsetChoice, CharsetSource, EntryList, PlanOptions};
 
 use super::{migrate, utf8fs};
 use crate::support::{Tree, at};
@@ -121,7 +121,7 @@ proptest! {
         let mut listing = EntryList::default();
         listing.push(&name, Kind::File, 1);
         let same = |_: &_, _: &_| false;
-        for line in plan(&options, &TreeGuess::default(), &listing, &|_| true, &same) {
+        for line in plan(&options, &CharsetChoice::default(), &listing, &|_| true, &same) {
             let names = line.new.iter().chain(line.candidates.iter().map(|other| &other.name));
             for new in names {
                 let text = str::from_utf8(new.as_bytes()).unwrap();

@@ -12,7 +12,7 @@ use utf8fs::codec::guess::Guesser;
 use utf8fs::policy::Policy;
 use utf8fs::records::PlanLine;
 use utf8fs::tree::plan::plan_directory::plan;
-use utf8fs::tree::plan::{CharsetSource, EntryList, PlanOptions, TreeGuess};
+use utf8fs::tree::plan::{CharsetChoice, CharsetSource, EntryList, PlanOptions};
 
 use crate::support::random::Random;
 
@@ -271,7 +271,7 @@ impl fmt::Display for Score {
     }
 }
 
-fn lines(directory: &Directory, tree: &TreeGuess) -> Vec<PlanLine> {
+fn lines(directory: &Directory, tree: &CharsetChoice) -> Vec<PlanLine> {
     let mut listing = EntryList::default();
     for (inode, name) in directory.keys().enumerate() {
         listing.push(name, Kind::File, u64::try_from(inode).unwrap());
@@ -285,7 +285,7 @@ fn score(directories: &[Directory]) -> BTreeMap<&'static str, Score> {
     let mut names = Guesser::new();
     let all = directories.iter().flat_map(Directory::keys);
     all.for_each(|name| names.add(name));
-    let tree = TreeGuess::of(&names);
+    let tree = CharsetChoice::of(&names);
     let mut scores: BTreeMap<&'static str, Score> = BTreeMap::new();
     for directory in directories {
         for line in lines(directory, &tree) {

@@ -9,7 +9,7 @@ use utf8fs::names::{BackingName, Escapes, Index, Legacy, NameMap, OnViolation, P
 use utf8fs::policy::{ErrnoChoice, Policy, Profile};
 use utf8fs::records::{PlanLine, Reason, Warning};
 use utf8fs::tree::plan::plan_directory::plan;
-use utf8fs::tree::plan::{CharsetSource, EntryList, OnCollision, PlanOptions, TreeGuess};
+use utf8fs::tree::plan::{CharsetChoice, CharsetSource, EntryList, OnCollision, PlanOptions};
 
 use super::charsets;
 use super::strategies::{Names, listing, names, options};
@@ -30,7 +30,7 @@ fn planned(options: &PlanOptions, names: &Names) -> Vec<PlanLine> {
     };
     plan(
         options,
-        &TreeGuess::default(),
+        &CharsetChoice::default(),
         &listing(names),
         &|_| true,
         &same,
@@ -122,7 +122,7 @@ proptest! {
         let same = |one: &BackingName, other: &BackingName| {
         one.as_bytes().len() % 2 == other.as_bytes().len() % 2
     };
-        assert_eq!(plan(&options, &TreeGuess::default(), &other, &|_| true, &same), lines);
+        assert_eq!(plan(&options, &CharsetChoice::default(), &other, &|_| true, &same), lines);
     }
 
     /// Once done, there is nothing to do.
@@ -273,7 +273,7 @@ fn collisions_are_dealt_with_as_asked() {
     let all_same = |_: &_, _: &_| true;
     let lines = plan(
         &options,
-        &TreeGuess::default(),
+        &CharsetChoice::default(),
         &listing(&listed(&names)),
         &|_| true,
         &all_same,
@@ -351,7 +351,7 @@ fn charsets_are_guessed_for_each_directory_where_its_names_tell() {
         french.iter().for_each(|name| guesser.add(name));
     }
     russian.iter().for_each(|name| guesser.add(name));
-    let tree = TreeGuess::of(&guesser);
+    let tree = CharsetChoice::of(&guesser);
     let options = PlanOptions::new(Policy::default(), CharsetSource::Auto);
     let charset = |names: &[Vec<u8>]| {
         let names: Vec<&[u8]> = names.iter().map(Vec::as_slice).collect();

@@ -7,7 +7,7 @@ use proptest::sample::select;
 use utf8fs::codec::Charset;
 use utf8fs::policy::{Profile, is_component};
 use utf8fs::tree::plan::plan_directory::plan;
-use utf8fs::tree::plan::{CharsetSource, PlanOptions, TreeGuess};
+use utf8fs::tree::plan::{CharsetChoice, CharsetSource, PlanOptions};
 
 use super::strategies::{Names, listing, names};
 use super::{migrate, utf8fs};
@@ -78,7 +78,7 @@ fn after(options: &PlanOptions, before: &Names) -> Names {
     let same = |_: &_, _: &_| false;
     let lines = plan(
         options,
-        &TreeGuess::default(),
+        &CharsetChoice::default(),
         &listing(before),
         &|_| true,
         &same,
