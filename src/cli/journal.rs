@@ -7,7 +7,7 @@ use super::args::JournalArgs;
 use super::output::{Output, counted, harmless};
 use super::{CommandError, ExitCode};
 use crate::names::Quoted;
-use crate::records::{Destination, Job, JournalEvent, Retarget, json_line};
+use crate::records::{Destination, Job, JournalEvent, Retarget, Unplanned, json_line};
 use crate::tree::change::join_path;
 use crate::tree::undo_journal::{Journal, JournalError, OPENING};
 
@@ -84,18 +84,12 @@ fn text(event: &JournalEvent<'_>) -> Vec<String> {
         }
         JournalEvent::Job(job) => return steps(job),
         JournalEvent::Status { status } => format!("status: {status}"),
-        JournalEvent::Complete {
-            planning_left: 0,
-            planning_unread: 0,
-            ..
-        } => return Vec::new(),
-        JournalEvent::Complete {
-            planning_left,
-            planning_unread,
-            ..
-        } => {
-            let left = counted(*planning_left, "entry");
-            let unread = counted(*planning_unread, "directory");
+        JournalEvent::Complete { unplanned, .. } if *unplanned == Unplanned::default() => {
+            return Vec::new();
+        }
+        JournalEvent::Complete { unplanned, .. } => {
+            let left = counted(unplanned.left, "entry");
+            let unread = counted(unplanned.unread, "directory");
             format!("planning left {left}, and could not read {unread}")
         }
         JournalEvent::Progress {

@@ -23,10 +23,9 @@ pub enum JournalEvent<'a> {
         directories: u64,
         /// Steps.
         steps: u64,
-        /// Entries that stay as they are although something is amiss with them.
-        planning_left: u64,
-        /// Directories that could not be read.
-        planning_unread: u64,
+        /// Entries and directories without steps.
+        #[serde(flatten)]
+        unplanned: Unplanned,
     },
     /// Some directories are done, and on the medium.
     Progress {
@@ -52,6 +51,17 @@ pub enum JournalEvent<'a> {
         /// The progress of the migration; `broken` if the journal was cut or altered.
         status: Cow<'a, str>,
     },
+}
+
+/// Entries and directories for which planning made no steps (law T3).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unplanned {
+    /// Entries with which something is amiss, and which stay as they are.
+    #[serde(rename = "planning_left")]
+    pub left: u64,
+    /// Directories that could not be read.
+    #[serde(rename = "planning_unread")]
+    pub unread: u64,
 }
 
 /// The outcome of the last run of a migration, or of undoing it.

@@ -32,6 +32,7 @@ pub use guard_status::{GUARD_STATUS_FORMAT, GuardStatus};
 pub use guess_record::{DoubledName, GuessRecord, ReadName, percent};
 pub use journal_event::{
     Change, Destination, FileTime, InodeId, Job, JournalEvent, JournalHeader, Outcome, Retarget,
+    Unplanned,
 };
 pub use json::{add_fields, json_line, push_json};
 pub use kind::Kind;

@@ -18,6 +18,7 @@ mod state;
 mod tests;
 mod verify;
 
+pub use crate::records::Unplanned;
 pub(crate) use job_index::Place;
 pub use journal_builder::Draft;
 pub use journal_error::JournalError;
@@ -26,4 +27,4 @@ pub use journal_file::Journal;
 pub use journal_paths::JournalPaths;
 pub(crate) use skipped::is_unable;
 pub use skipped::{SkipReason, Skipped};
-pub use state::{State, Status, Unplanned};
+pub use state::{State, Status};

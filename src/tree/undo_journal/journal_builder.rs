@@ -17,9 +17,8 @@ use super::job_index::JobIndex;
 use super::journal_error::JournalError;
 use super::journal_file::{Journal, Tail};
 use super::skipped::Skipped;
-use super::state::Unplanned;
 use crate::backing::{LockKind, Stat, lock};
-use crate::records::{JournalEvent, JournalHeader, Name, push_json};
+use crate::records::{JournalEvent, JournalHeader, Name, Unplanned, push_json};
 use crate::tree::change::{InodeId, Job};
 use crate::tree::failpoints;
 use crate::tree::plan::DirectoryPlan;
@@ -175,8 +174,7 @@ impl Draft {
         let complete = JournalEvent::Complete {
             directories: jobs.jobs(),
             steps: jobs.steps,
-            planning_left: unplanned.left,
-            planning_unread: unplanned.unread,
+            unplanned,
         };
         seal.push(&complete, &mut out);
         state.take(&complete);

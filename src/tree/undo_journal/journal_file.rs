@@ -12,9 +12,9 @@ use super::frames::{Frames, Seal};
 use super::job_index::JobIndex;
 use super::journal_builder::Draft;
 use super::journal_error::{JournalError, OPENING};
-use super::state::{State, Status, Unplanned};
+use super::state::{State, Status};
 use crate::backing::{LockKind, Stat, lock};
-use crate::records::{Job, JournalEvent, JournalHeader};
+use crate::records::{Job, JournalEvent, JournalHeader, Unplanned};
 use crate::tree::failpoints;
 
 /// A journal that holds all of a migration.

@@ -2,7 +2,7 @@
 
 use strum::IntoStaticStr;
 
-use crate::records::{JournalEvent, Outcome};
+use crate::records::{JournalEvent, Outcome, Unplanned};
 
 /// The progress of a migration.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, IntoStaticStr)]
@@ -17,15 +17,6 @@ pub enum Status {
     Undoing,
     /// All is undone, but for what was left.
     Undone,
-}
-
-/// Entries and directories for which planning made no steps (law T3).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Unplanned {
-    /// Entries with which something is amiss, and which stay as they are.
-    pub left: u64,
-    /// Directories that could not be read.
-    pub unread: u64,
 }
 
 /// The state of a migration.
@@ -52,11 +43,9 @@ impl State {
     pub(super) fn take(&mut self, event: &JournalEvent<'_>) {
         match *event {
             JournalEvent::Journal(_) | JournalEvent::Job(_) | JournalEvent::Status { .. } => {}
-            JournalEvent::Complete {
-                planning_left: left,
-                planning_unread: unread,
-                ..
-            } => (self.is_complete, self.unplanned) = (true, Unplanned { left, unread }),
+            JournalEvent::Complete { unplanned, .. } => {
+                (self.is_complete, self.unplanned) = (true, unplanned);
+            }
             JournalEvent::Progress {
                 directories,
                 left: 0,
