@@ -148,11 +148,11 @@ fn together(
     let next = AtomicUsize::new(0);
     let failed = Mutex::new(None);
     let work = || {
-        while let Some((index, _)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+        while let Some((index, place)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
             if executor.is_over() {
                 return;
             }
-            let job = executor.journal.job(*index);
+            let job = executor.journal.job(*index, place);
             if let Err(error) = job.and_then(|job| executor.carry_out(pass, &job)) {
                 failed.lock().get_or_insert(error);
                 next.store(jobs.len(), Ordering::Relaxed);

@@ -6,7 +6,7 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, BufWriter, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use jiff::Timestamp;
 use parking_lot::Mutex;
@@ -67,9 +67,7 @@ impl Draft {
         if path.symlink_metadata().is_ok() {
             return Err(JournalError::Exists(path.into()));
         }
-        let mut draft = path.as_os_str().to_owned();
-        draft.push(".draft");
-        let draft = PathBuf::from(draft);
+        let draft = path.with_added_extension("draft");
         // A run that was killed while it named its journal leaves two names of that, which must not be emptied by one of them.
         if draft.symlink_metadata().is_ok_and(|left| left.nlink() > 1) {
             failpoints::change(|| fs::remove_file(&draft)).map_err(&io)?;

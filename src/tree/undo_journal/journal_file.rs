@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use parking_lot::Mutex;
 
 use super::frames::{Frames, Seal};
-use super::job_index::JobIndex;
+use super::job_index::{JobIndex, Place};
 use super::journal_builder::Draft;
 use super::journal_error::{JournalError, OPENING};
 use super::state::{State, Status};
@@ -148,17 +148,15 @@ impl Journal {
         self.jobs.steps
     }
 
-    /// Reads a job.
-    pub(crate) fn job(&self, index: usize) -> Result<Job, JournalError> {
+    /// Reads the job of that index, which has this place.
+    pub(crate) fn job(&self, index: usize, place: &Place) -> Result<Job, JournalError> {
         let number = u64::try_from(index).unwrap_or(u64::MAX).saturating_add(1);
-        let gone = |offset| JournalError::Broken {
-            frame: number,
-            offset,
-            why: "it is not what it was",
-        };
-        let place = self.jobs.places.get(index).ok_or_else(|| gone(0))?;
         let job = serde_json::from_slice(&place.read(&self.file)?);
-        let job: Job = job.map_err(|_error| gone(place.offset))?;
+        let job: Job = job.map_err(|_error| JournalError::Broken {
+            frame: number,
+            offset: place.offset,
+            why: "it is not what it was",
+        })?;
         Ok(Job { number, ..job })
     }
 
