@@ -233,8 +233,10 @@ impl<V: Visitor> Walk<'_, V> {
         let opened = self.open(&place, above.as_deref());
         drop(above);
         let fd = match opened {
-            Ok(Some(fd)) => fd,
-            Ok(None) => return self.visitor.left_out(state, &place),
+            Ok(fd) => fd,
+            Err(error) if error.raw_os_error() == Some(libc::EXDEV) => {
+                return self.visitor.left_out(state, &place);
+            }
             Err(error) => return self.visitor.failed(state, &place, error),
         };
         let mut stream = Entries::with_buffer(fd, std::mem::take(buffer));
@@ -271,12 +273,12 @@ impl<V: Visitor> Walk<'_, V> {
         }));
     }
 
-    /// Opens a directory; `None` if it is on a mount that is not entered.
-    fn open(&self, place: &Place, above: Option<&Held>) -> io::Result<Option<OwnedFd>> {
+    /// Opens a directory, unless it is on a mount that is not entered (`EXDEV`).
+    fn open(&self, place: &Place, above: Option<&Held>) -> io::Result<OwnedFd> {
         let child = |fd: &OwnedFd, name: &BackingName| {
             Dir::new(fd).list_child(name, self.crossing == Mounts::Enter)
         };
-        let opened = match (above, &place.above) {
+        match (above, &place.above) {
             (Some(above), Some((_, name))) => child(&above.fd, name),
             _ => {
                 let root = self.roots.get(place.root);
@@ -285,11 +287,6 @@ impl<V: Visitor> Walk<'_, V> {
                 let mut names = place.names().into_iter();
                 names.try_fold(root?, |fd, name| child(&fd, &name))
             }
-        };
-        match opened {
-            Ok(fd) => Ok(Some(fd)),
-            Err(error) if error.raw_os_error() == Some(libc::EXDEV) => Ok(None),
-            Err(error) => Err(error),
         }
     }
 }
