@@ -80,15 +80,8 @@ impl EntryList {
     }
 
     /// Returns the number of entries.
-    #[must_use]
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.rows.len()
-    }
-
-    /// Is it empty?
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
     }
 
     /// Returns the name of the entry of that index; empty where there is none.
