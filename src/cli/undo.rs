@@ -15,7 +15,7 @@ use super::stop::Stop;
 use super::{CommandError, ExitCode, cannot_be};
 use crate::backing::Dir;
 use crate::names::{BackingName, Quoted, ShellWord};
-use crate::records::{Name, json_line};
+use crate::records::{Name, Outcome, json_line};
 use crate::tree::apply::{Movement, Observer};
 use crate::tree::change::{TreePath, join_path};
 use crate::tree::rollback::{preview, undo};
@@ -56,9 +56,10 @@ pub(super) fn run(args: &UndoArgs) -> Result<ExitCode, CommandError> {
     };
     // What would be done is printed meanwhile, which tells enough.
     let progress = Progress::start(args.progress, !args.apply);
+    let all = journal.steps();
     let line = |elapsed| {
-        let (done, all, directory) = &*printer.progress.lock();
-        progress::steps(*done, *all, elapsed, directory)
+        let (done, directory) = &*printer.progress.lock();
+        progress::steps(*done, all, elapsed, directory)
     };
     let outcome = progress.during(line, || {
         if args.apply {
@@ -129,8 +130,8 @@ struct Printer<'a> {
     args: &'a UndoArgs,
     stop: Stop,
     out: Output,
-    /// Steps that are done, all steps, and the directory that was worked on last.
-    progress: Mutex<(u64, u64, Vec<u8>)>,
+    /// Steps that are done, and the directory that was worked on last.
+    progress: Mutex<(u64, Vec<u8>)>,
 }
 
 /// Returns a step as one JSON object.
@@ -147,8 +148,9 @@ fn step_json(path: &[u8], movement: Movement<'_>) -> String {
 }
 
 impl Observer for Printer<'_> {
-    fn progress(&self, steps: u64, all: u64, directory: &TreePath) {
-        *self.progress.lock() = (steps, all, join_path(&**directory));
+    fn progress(&self, outcome: Outcome, directory: &TreePath) {
+        let steps = outcome.done + outcome.before + outcome.left;
+        *self.progress.lock() = (steps, join_path(&**directory));
     }
 
     fn step(&self, directory: &TreePath, name: &BackingName, movement: Movement<'_>) {

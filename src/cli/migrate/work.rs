@@ -16,7 +16,7 @@ use crate::cli::output::{Output, is_verbose, path_or_dot, print_warning, warn_of
 use crate::cli::stop::Stop;
 use crate::cli::{CommandError, Doing, ExitCode, cannot_be};
 use crate::names::Quoted;
-use crate::records::PlanLine;
+use crate::records::{Outcome, PlanLine};
 use crate::tree::apply::Observer;
 use crate::tree::change::{Job, TreePath, join_path};
 use crate::tree::plan::planner::Planner;
@@ -177,10 +177,9 @@ impl<'w> Work<'w> {
 }
 
 impl Observer for Work<'_> {
-    fn progress(&self, steps: u64, all: u64, directory: &TreePath) {
+    fn progress(&self, outcome: Outcome, directory: &TreePath) {
         let mut counters = self.counters.lock();
-        counters.done = steps.saturating_sub(counters.failed);
-        counters.all = all;
+        counters.done = outcome.done + outcome.before;
         counters.directory = join_path(&**directory);
     }
 

@@ -174,12 +174,8 @@ impl<'e> Executor<'e> {
             Pass::VerifyLinks => self.verify_links(&dir),
         }
         self.put_time_back(&dir, &before);
-        let Outcome {
-            done, before, left, ..
-        } = *self.count.lock();
-        let all = self.journal.steps();
-        self.observer
-            .progress(done + before + left, all, &job.directory);
+        let outcome = *self.count.lock();
+        self.observer.progress(outcome, &job.directory);
         Ok(())
     }
 

@@ -20,8 +20,8 @@ pub enum Movement<'a> {
 
 /// An observer of a migration. Called by several threads at a time.
 pub trait Observer: Sync {
-    /// A directory was finished. Of `all` steps, `steps` are done, were done before, or were left.
-    fn progress(&self, _steps: u64, _all: u64, _directory: &TreePath) {}
+    /// A directory was finished; the outcome so far.
+    fn progress(&self, _outcome: Outcome, _directory: &TreePath) {}
 
     /// A step was made, or would be where nothing is written.
     fn step(&self, _directory: &TreePath, _name: &BackingName, _movement: Movement<'_>) {}
