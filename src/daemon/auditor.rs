@@ -177,9 +177,17 @@ impl Auditor {
         now: Instant,
         command_of: impl FnOnce(u32) -> Vec<u8>,
     ) {
-        let Some(left_out) = self.admit(&record, directory, now) else {
+        let pair = (record.uid, directory);
+        let mut state = self.state.lock();
+        if let Some(left_out) = state.limit.make_room(pair) {
+            // Where the queue is full this notice is lost; its count is in the summary.
+            self.put(&mut state, Time::now(), AuditEvent::LeftOut(left_out));
+        }
+        let Some(left_out) = state.limit.admit(pair, record.path.as_path(), now) else {
+            state.counts.leave_out(record.rule, record.verdict);
             return;
         };
+        drop(state);
         record.left_out = left_out;
         if record.command.as_bytes().is_empty() && record.pid != 0 {
             record.command = command_of(record.pid).into();
@@ -189,21 +197,6 @@ impl Auditor {
         if !self.put(&mut state, time, AuditEvent::Offence(Box::new(record))) {
             state.counts.records.dropped += 1;
         }
-    }
-
-    /// Asks the rate limit for a record: how many were left out before it. Counts one that is left out.
-    fn admit(&self, record: &OffenceRecord, directory: u64, now: Instant) -> Option<u64> {
-        let mut state = self.state.lock();
-        let pair = (record.uid, directory);
-        if let Some(left_out) = state.limit.make_room(pair) {
-            // Where the queue is full this notice is lost; its count is in the summary.
-            self.put(&mut state, Time::now(), AuditEvent::LeftOut(left_out));
-        }
-        let passes = state.limit.admit(pair, record.path.as_path(), now);
-        if passes.is_none() {
-            state.counts.leave_out(record.rule, record.verdict);
-        }
-        passes
     }
 
     /// Queues a record; returns whether there was room.

@@ -397,18 +397,14 @@ fn out_of_form(text: &str, form: Form) -> Option<Offence> {
     if form.holds(text) {
         return None;
     }
-    let starts = text
-        .char_indices()
-        .filter(|&(offset, c)| c.is_ascii() || offset == 0)
-        .map(|(offset, _)| offset);
+    let starts = text.char_indices();
+    let starts = starts.filter(|&(offset, c)| c.is_ascii() || offset == 0);
+    let starts = starts.map(|(offset, _)| offset);
     let ends = starts.clone().skip(1).chain([text.len()]);
-    let (offset, length) = starts
+    let is_wrong = |part: &str| !form.holds(part);
+    let wrong = starts
         .zip(ends)
-        .map(|(start, end)| (start, end - start))
-        .find(|&(start, length)| {
-            text.get(start..start + length)
-                .is_some_and(|part| !form.holds(part))
-        })
-        .unwrap_or((0, text.len()));
-    Some(Offence::new(Rule::NotNormalized(form), offset, length))
+        .find(|&(start, end)| text.get(start..end).is_some_and(is_wrong));
+    let (start, end) = wrong.unwrap_or((0, text.len()));
+    Some(Offence::new(Rule::NotNormalized(form), start, end - start))
 }

@@ -15,7 +15,7 @@ pub(super) struct NameText<'a> {
     name: &'a [u8],
     encoding: Encoding,
     text: Cow<'a, str>,
-    /// Starts of the characters, in the text and in the name; `None` where these are the same.
+    /// Starts of the characters, in the text and in the name, and the ends of both; `None` where these are the same.
     starts: Option<Vec<(usize, usize)>>,
 }
 
@@ -49,6 +49,7 @@ impl<'a> NameText<'a> {
             let character = piece.spells.ok().and_then(char::from_u32);
             text.push(character.unwrap_or(STAND_IN));
         }
+        starts.push((text.len(), name.len()));
         Self {
             name,
             encoding,
@@ -67,9 +68,6 @@ impl<'a> NameText<'a> {
         let Some(starts) = &self.starts else {
             return offset;
         };
-        if offset >= self.text.len() {
-            return self.name.len();
-        }
         let after = starts.partition_point(|&(start, _)| start <= offset);
         let start = after.checked_sub(1).and_then(|last| starts.get(last));
         start.map_or(0, |&(_, place)| place)
@@ -77,9 +75,6 @@ impl<'a> NameText<'a> {
 
     /// Translates an offence found in the text into one of the name.
     pub(super) fn in_name(&self, found: Offence) -> Offence {
-        if self.starts.is_none() {
-            return found;
-        }
         let offset = self.place(found.offset);
         let spelled = || self.encoding.first(self.name.get(offset..)?)?.spells.ok();
         Offence {
