@@ -72,25 +72,19 @@ impl Sink {
         }
     }
 
-    /// Opens the file at its path again, after it was renamed; does nothing for other sinks.
+    /// Opens the file at its path again, after it was renamed; does nothing for other sinks. Returns whether the filesystem of the file
+    /// has a free block; other sinks are taken to have room.
     ///
     /// # Errors
     /// Of opening; the file that was open stays in use.
-    pub(super) fn reopen(&mut self) -> io::Result<()> {
+    pub(super) fn reopen(&mut self) -> io::Result<bool> {
         if let SinkKind::File(_) = self.kind {
-            *self = Self::open(self.kind.clone())?;
+            let file = self.kind.open()?;
+            let has_room = rustix::fs::fstatvfs(&file).map_or(true, |found| found.f_bfree > 0);
+            (self.file, self.broken) = (Some(file.into()), false);
+            return Ok(has_room);
         }
-        Ok(())
-    }
-
-    /// Has the filesystem of the file a free block? Other sinks are taken to have room.
-    pub(super) fn has_room(&self) -> bool {
-        match (&self.kind, &self.file) {
-            (SinkKind::File(_), Some(file)) => {
-                rustix::fs::fstatvfs(file).map_or(true, |found| found.f_bfree > 0)
-            }
-            _ => true,
-        }
+        Ok(true)
     }
 
     /// Does the log end within a line, whoever wrote that when the disk was full? What cannot be read is taken for whole.

@@ -44,10 +44,11 @@ impl Writer {
     pub(super) fn reopen(&mut self) -> bool {
         let reopened = self.sink.reopen();
         self.is_stale = reopened.is_err();
-        let has_room = self.sink.has_room();
-        if let Err(error) = reopened {
+        let has_room = reopened.unwrap_or_else(|error| {
             log::error!("cannot reopen the audit log: {error}; the old file stays in use");
-        } else if has_room && std::mem::take(&mut self.complained) {
+            false
+        });
+        if has_room && std::mem::take(&mut self.complained) {
             log::warn!("the audit log was reopened, and has room");
         }
         has_room
