@@ -30,7 +30,7 @@ fn check(files: &[PathBuf], is_json: bool) -> Result<ExitCode, CommandError> {
     for file in files {
         let mut policy = load(file)?;
         policy.check_alone();
-        let (mut lines, is_valid) = (policy.fault_lines(), policy.is_valid());
+        let (mut lines, is_valid) = (policy.fault_lines(), policy.check().is_ok());
         let count = policy.keys.section.len();
         if is_json {
             let file = Name::of_path(file);

@@ -108,12 +108,6 @@ impl LoadedPolicy {
         lines.collect()
     }
 
-    /// Can the policy be put in force?
-    #[must_use]
-    pub fn is_valid(&self) -> bool {
-        self.errors().next().is_none()
-    }
-
     /// Logs the warnings.
     pub(in crate::daemon) fn warn(&self) {
         for fault in self.faults.iter().filter(|fault| fault.is_warning) {
@@ -125,7 +119,7 @@ impl LoadedPolicy {
     ///
     /// # Errors
     /// Its first fault, and as a hint the number of the others.
-    pub(super) fn check(&self) -> Result<(), CommandError> {
+    pub fn check(&self) -> Result<(), CommandError> {
         let mut errors = self.errors();
         let Some(Fault { place, message, .. }) = errors.next() else {
             return Ok(());

@@ -57,7 +57,7 @@ impl LoadedPolicy {
             }
             Some(SinkKind::Syslog | SinkKind::Journal(_)) | None => {}
         }
-        if self.is_valid()
+        if self.check().is_ok()
             && let Err(error) = ResolvedPolicy::new(options, self)
         {
             self.faults
