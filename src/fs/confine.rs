@@ -87,9 +87,7 @@ impl Inodes {
         if inode.is_elsewhere() {
             return self.is_mounted_below(inode);
         }
-        let Some(root) = self.root.held() else {
-            return Ok(true);
-        };
+        let root = self.fd(&self.root)?;
         let directory = Dir::new(fd);
         let below = || match self.is_mount_root {
             true => is_inside_mount(&directory),

@@ -130,8 +130,7 @@ impl Utf8Fs {
         let create = || dir.tmpfile(flags & !KERNELS_OWN, new.mode);
         let opened = self.inodes.with_descriptors(create)?;
         let looked = self.look_at_made(&opened)?;
-        let entered = self.inodes.enter(looked, None)?;
-        let entry = entered.ok_or(FsError::Stale)?;
+        let entry = self.inodes.enter(looked, None)?.ok_or(FsError::Stale)?;
         let (inode, stat) = (&entry.inode, &entry.stat);
         let opened = self.opened(new.caller, (opened, taken), None, inode, stat, flags)?;
         Ok((entry, opened))

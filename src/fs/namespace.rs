@@ -254,10 +254,8 @@ impl Utf8Fs {
         if flags & libc::RENAME_WHITEOUT != 0 {
             self.become_caller(caller, 0)?;
         }
-        let replacing = match new.is_there {
-            true => Some(target.inode.as_directory()?.replacing.lock()),
-            false => None,
-        };
+        let replacing = &target.inode.as_directory()?.replacing;
+        let replacing = new.is_there.then(|| replacing.lock());
         self.directory(&source)?.before_change()?;
         let _renaming = self.inodes.begin_rename();
         let (old, mut directory) = if new.terms.unique.is_some() {

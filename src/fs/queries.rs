@@ -171,8 +171,7 @@ impl Utf8Fs {
 
     /// Does nothing that is made through the mount get this name but by this name?
     fn is_never_made_by_others(&self, name: &[u8]) -> bool {
-        let is_marked = name.iter().any(|octet| matches!(octet, b'%' | b'~'));
-        !is_marked
+        !self.map.may_be_escaped(name)
             && self.map.on_violation == OnViolation::Reject
             && self.map.policy.form.is_none()
             && self.map.store_as.is_none()

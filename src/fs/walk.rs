@@ -188,25 +188,19 @@ impl<'a> Walk<'a> {
             && self.links < MOST_LINKS
         {
             self.links += 1;
-            return self.follow(&file::readlink(link)?);
+            let target = file::readlink(link)?;
+            let mut first = 0;
+            if target.starts_with(b"/") {
+                first = self.fs.inside_mount(&target).ok_or(Halt::Out)?;
+                let root = self.fs.inodes.get(ROOT).map_err(Halt::Failed)?;
+                self.stack = vec![Some(self.fs.inodes.fd(&root)?)];
+                self.base = root;
+            }
+            let mut rest = components(&target).skip(first);
+            return rest.try_for_each(|component| self.step(component));
         }
         let directory = child.filter(|_| kind == Kind::Dir).map(Arc::new);
         self.stack.push(directory);
-        Ok(())
-    }
-
-    /// Goes along the target of a symlink that lies on the way.
-    fn follow(&mut self, target: &[u8]) -> Result<(), Halt> {
-        let mut first = 0;
-        if target.starts_with(b"/") {
-            first = self.fs.inside_mount(target).ok_or(Halt::Out)?;
-            let root = self.fs.inodes.get(ROOT).map_err(Halt::Failed)?;
-            self.stack = vec![Some(self.fs.inodes.fd(&root)?)];
-            self.base = root;
-        }
-        for component in components(target).skip(first) {
-            self.step(component)?;
-        }
         Ok(())
     }
 

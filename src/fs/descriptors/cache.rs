@@ -23,7 +23,7 @@ const IDLE: Duration = Duration::from_millis(500);
 const MOST_TURNS: usize = 256;
 
 /// Inodes and descriptors to drop where no lock is held: close(2) frees the blocks of a removed file, and can wait for its
-/// filesystem.
+/// filesystem. Declared before the lock is taken, it is dropped after that.
 type Garbage = Vec<(Arc<Inode>, Option<Arc<OwnedFd>>)>;
 
 #[derive(Debug, Default)]
@@ -82,8 +82,6 @@ impl Descriptors {
         if is_transient(inode) && !queue.has_sweeper {
             queue.has_sweeper = start_sweeper(&self.queue);
         }
-        drop(queue);
-        drop(garbage);
     }
 
     /// Closes all descriptors that no operation uses right now.
@@ -148,8 +146,6 @@ fn close_idle(queue: &Mutex<Queue>) -> bool {
         stays
     });
     queue.has_sweeper = has_more;
-    drop(queue);
-    drop(garbage);
     has_more
 }
 

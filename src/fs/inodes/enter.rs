@@ -51,8 +51,17 @@ impl Inodes {
         if number == ROOT {
             return Ok(Some(self.seen(Arc::clone(&self.root), stat, None)));
         }
+        let device = Device::new(stat.dev);
         let (fd, identity, is_proven) = match by {
-            By::Name => return Ok(place.and_then(|place| self.enter_known(&stat, place))),
+            By::Name => {
+                // Its number and its time of birth tell which it is, unless either may be another's.
+                let known = self.meet(number, |inode| {
+                    inode.is_born_as(&stat)
+                        && inode.device == device
+                        && inode.identity.mount() == self.mount_of(&stat)
+                });
+                return Ok(known.map(|inode| self.seen(inode, stat, place)));
+            }
             By::Handle(handle) => (None, Identity::Handle(handle), false),
             By::Open(identity) => (None, identity, true),
             By::Fd(fd) => {
@@ -60,7 +69,6 @@ impl Inodes {
                 (Some(fd), identity, true)
             }
         };
-        let device = Device::new(stat.dev);
         let own = (device, number);
         let entered = |inode: Arc<Inode>| {
             // Most regular files that are looked up are not opened; of those that are many are opened by their handles.
@@ -90,10 +98,8 @@ impl Inodes {
     /// As [`FileHandle::of`].
     pub(in crate::fs) fn identity(&self, fd: &OwnedFd, stat: &Stat) -> io::Result<Identity> {
         let is_opened_by_it = self.opens_by_handle(stat);
-        let handle = match is_opened_by_it || stat.btime.is_none() {
-            true => FileHandle::of(fd)?,
-            false => None,
-        };
+        let is_needed = is_opened_by_it || stat.btime.is_none();
+        let handle = is_needed.then(|| FileHandle::of(fd)).transpose()?.flatten();
         Ok(match handle {
             Some(handle) if is_opened_by_it => Identity::Handle(handle),
             handle => Identity::looks(stat, self.mount_of(stat), handle.as_ref()),
@@ -137,17 +143,6 @@ impl Inodes {
             }
             tried += 1;
         }
-    }
-
-    /// Finds the file with the number and the time of birth of `stat`, and counts one lookup. `None` where that is
-    /// not known, or may be another.
-    pub(super) fn enter_known(&self, stat: &Stat, place: &Place) -> Option<Entry> {
-        let inode = self.meet(self.number(stat), |inode| {
-            inode.is_born_as(stat)
-                && inode.device == Device::new(stat.dev)
-                && inode.identity.mount() == self.mount_of(stat)
-        })?;
-        Some(self.seen(inode, *stat, Some(place)))
     }
 
     /// Notes where a file was seen, if it has a name.

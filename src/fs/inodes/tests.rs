@@ -366,7 +366,8 @@ fn a_fifo_is_not_opened_in_place_of_a_file() {
     let stat = Stat::of(&file).unwrap();
     let name = BackingName::parse(b"file").unwrap();
     let place = Place::new(ROOT, name.clone(), name.as_visible());
-    assert!(inodes.enter_known(&stat, &place).is_none());
+    let by_name = Looked { stat, by: By::Name };
+    assert!(inodes.enter(by_name, Some(&place)).unwrap().is_none());
     assert!(enter(By::Handle(handle_of(&file))).is_none());
     let right = enter(By::Fd(file.try_clone().unwrap())).unwrap().inode;
     assert!(inodes.open(&right, libc::O_RDONLY).is_ok());
