@@ -1,9 +1,7 @@
 //! `utf8fs journal`: the content of a journal.
 
-use std::io::ErrorKind;
-use std::path::Path;
-
 use super::args::JournalArgs;
+use super::journal_fault::explain;
 use super::output::{Output, counted, harmless};
 use super::{CommandError, ExitCode};
 use crate::names::Quoted;
@@ -36,37 +34,6 @@ pub(super) fn run(args: &JournalArgs) -> Result<ExitCode, CommandError> {
     out.finish()?;
     read.map(|_journal| ExitCode::Ok)
         .map_err(|error| explain(&args.journal, &error))
-}
-
-/// Explains what is wrong with a journal.
-pub(super) fn explain(journal: &Path, error: &JournalError) -> CommandError {
-    let path = Quoted::of(journal);
-    let fault = CommandError {
-        // There is nothing to begin with.
-        is_usage: matches!(error, JournalError::Io { what: OPENING, .. }),
-        ..CommandError::failure(format!("{path}: {error}"))
-    };
-    match error {
-        JournalError::NotThisTree => {
-            fault.hint("give the directory that it was made for with --root; a copy of that cannot be undone, nor perhaps a tree on overlayfs that was mounted again: their inode numbers are others")
-        }
-        JournalError::Version(_) => fault.hint("use the version of utf8fs that wrote it"),
-        JournalError::Busy => fault.hint("wait until that has ended"),
-        JournalError::Broken { .. } => {
-            fault.hint("nothing of it is done; 'utf8fs journal' shows what is sound before that")
-        }
-        JournalError::Growing => fault.hint("keep migrations and guards in journals of their own"),
-        JournalError::Undone => fault.hint("complete it with 'utf8fs undo --apply'"),
-        JournalError::Io { error, .. }
-            if matches!(error.kind(), ErrorKind::IsADirectory | ErrorKind::NotFound) =>
-        {
-            fault.hint("give the file that the migration named at its end; most are in /var/lib/utf8fs or ~/.local/state/utf8fs")
-        }
-        JournalError::Io { .. }
-        | JournalError::Exists(_)
-        | JournalError::NotAJournal
-        | JournalError::ReadOnly => fault,
-    }
 }
 
 /// Returns the lines that say an event in words; none for one that nobody needs to know of.

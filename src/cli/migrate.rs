@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use super::args::MigrateArgs;
 use super::output::counted;
-use super::progress::{Progress, inside, per_second, steps};
+use super::progress::{inside, per_second, steps, with_progress};
 use super::{CommandError, ExitCode, charset_map};
 use counters::Counters;
 use work::Work;
@@ -33,13 +33,12 @@ pub(super) fn run(args: &MigrateArgs) -> Result<ExitCode, CommandError> {
     }
     let work = Work::start(args)?;
     let is_quiet = dry_run::prints_to_a_terminal(args);
-    let progress = Progress::start(args.progress, is_quiet);
     let line = |elapsed| progress_line(&work.counters.lock(), elapsed);
     if arguments::is_by_plan(args) {
-        progress.during(line, || apply_plan::run(&work))?;
+        with_progress(args.progress, is_quiet, line, || apply_plan::run(&work))?;
     } else {
         let roots = roots::open_all(args)?;
-        progress.during(line, || match args.apply {
+        with_progress(args.progress, is_quiet, line, || match args.apply {
             true => apply_journal::run(&roots, &work),
             false => dry_run::run(&roots, &work),
         })?;

@@ -17,6 +17,7 @@ mod guard;
 mod guess_report;
 mod invocation;
 mod journal;
+mod journal_fault;
 mod migrate;
 mod mount;
 mod mount_options;

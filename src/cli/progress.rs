@@ -18,64 +18,40 @@ const WRITTEN: Duration = Duration::from_secs(10);
 /// Work that is over before this is not told of.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// The place where progress is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Progress {
-    /// On a terminal, one line that changes.
-    Drawn,
-    /// A line now and then.
-    Written,
-    /// Not at all.
-    None,
-}
-
-impl Progress {
-    /// Tells it where standard error is a terminal, unless that `is_busy` with what is printed meanwhile, or elsewhere where it
-    /// `is_asked_for`.
-    pub(super) fn start(is_asked_for: bool, is_busy: bool) -> Self {
-        match stderr().is_terminal() {
-            _ if log::max_level() < LevelFilter::Info => Self::None,
-            true if !is_busy => Self::Drawn,
-            false if is_asked_for => Self::Written,
-            _ => Self::None,
-        }
+/// Does `work`, and shows meanwhile how far it is, by a `line` for the time since it began: on a terminal one line that changes,
+/// unless that `is_busy` with what is printed meanwhile; elsewhere a line now and then, if it `is_asked_for`.
+pub(super) fn with_progress<R>(
+    is_asked_for: bool,
+    is_busy: bool,
+    line: impl Fn(Duration) -> String + Send,
+    work: impl FnOnce() -> R,
+) -> R {
+    let is_terminal = stderr().is_terminal();
+    let is_shown = if is_terminal { !is_busy } else { is_asked_for };
+    if !is_shown || log::max_level() < LevelFilter::Info {
+        return work();
     }
-
-    /// Does `work`, and tells meanwhile how far it is: `line` says so, of the time since it began.
-    pub(super) fn during<R>(
-        self,
-        line: impl Fn(Duration) -> String + Send,
-        work: impl FnOnce() -> R,
-    ) -> R {
-        let every = match self {
-            Self::Drawn => DRAWN,
-            Self::Written => WRITTEN,
-            Self::None => return work(),
-        };
-        let (done, is_done) = channel::<()>();
-        std::thread::scope(|scope| {
-            scope.spawn(move || {
-                let start = Instant::now();
-                let mut bar = None;
-                while is_done.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
-                    let elapsed = start.elapsed();
-                    if self == Self::Written {
-                        print_note(&line(elapsed));
-                    } else if elapsed >= PATIENCE {
-                        let bar: &mut ProgressBar = bar.get_or_insert_with(new_bar);
-                        bar.set_message(line(elapsed));
-                        bar.tick();
-                    }
+    let every = if is_terminal { DRAWN } else { WRITTEN };
+    let (done, is_done) = channel::<()>();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let start = Instant::now();
+            let bar = new_bar();
+            while is_done.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
+                let elapsed = start.elapsed();
+                if !is_terminal {
+                    print_note(&line(elapsed));
+                } else if elapsed >= PATIENCE {
+                    bar.set_message(line(elapsed));
+                    bar.tick();
                 }
-                if let Some(bar) = bar {
-                    bar.finish_and_clear();
-                }
-            });
-            let result = work();
-            drop(done);
-            result
-        })
-    }
+            }
+            bar.finish_and_clear();
+        });
+        let result = work();
+        drop(done);
+        result
+    })
 }
 
 /// Returns the rate per second; 0 where no time has passed.
@@ -131,8 +107,9 @@ mod tests {
 
     #[test]
     fn work_gives_its_result_whether_it_is_told_of_or_not() {
-        for progress in [Progress::Drawn, Progress::Written, Progress::None] {
-            assert_eq!(progress.during(|_elapsed| String::new(), || 7), 7);
+        for is_shown in [false, true] {
+            let line = |_elapsed| String::new();
+            assert_eq!(with_progress(is_shown, !is_shown, line, || 7), 7);
         }
     }
 }

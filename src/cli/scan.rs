@@ -13,7 +13,7 @@ use std::time::Duration;
 use super::args::ScanArgs;
 use super::output::{Output, grouped, open_input, print_lines, print_warning, quoted};
 use super::page::Page;
-use super::progress::{Progress, per_second};
+use super::progress::{per_second, with_progress};
 use super::{CommandError, Doing, ExitCode, cannot_be, charset_map, config, reason, view};
 use crate::backing::Dir;
 use crate::daemon::mount_policy::name_map;
@@ -100,7 +100,6 @@ fn scanned(
     let rules = Rules::new(policy, args.unique, args.doubled);
     let mut shard = args.shard.unwrap_or(Shard::WHOLE);
     shard.depth = args.shard_depth.unwrap_or(shard.depth);
-    let progress = Progress::start(args.progress, false);
     if let Some(list) = &args.names_from {
         let input = open_input(list).map_err(|error| {
             CommandError::usage(cannot_be("read", Quoted::of(list), &error))
@@ -112,7 +111,7 @@ fn scanned(
         };
         let scan = Scan::new(rules, shard, vec![Name::default()], sink);
         let line = |elapsed| progress_line(&scan, elapsed);
-        progress.during(line, || scan.read_list(input, name));
+        with_progress(args.progress, false, line, || scan.read_list(input, name));
         return Ok(scan.part());
     }
     let (mut roots, mut names, mut unopened) = (Vec::new(), Vec::new(), Vec::new());
@@ -148,7 +147,9 @@ fn scanned(
         .threads
         .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from) + WAITING);
     let line = |elapsed| progress_line(&scan, elapsed);
-    let walked = progress.during(line, || scan.walk(&roots, crossing, threads));
+    let walked = with_progress(args.progress, false, line, || {
+        scan.walk(&roots, crossing, threads)
+    });
     walked.doing("walk the directories")?;
     Ok(scan.part())
 }

@@ -8,9 +8,9 @@ use parking_lot::Mutex;
 use serde_json::json;
 
 use super::args::UndoArgs;
-use super::journal::explain;
+use super::journal_fault::explain;
 use super::output::{Output, counted, left_as_is, print_note, print_warning, warn_of_lost_time};
-use super::progress::{self, Progress};
+use super::progress::{steps, with_progress};
 use super::stop::Stop;
 use super::{CommandError, ExitCode, cannot_be};
 use crate::backing::Dir;
@@ -54,14 +54,13 @@ pub(super) fn run(args: &UndoArgs) -> Result<ExitCode, CommandError> {
         out: Output::stdout(),
         progress: Mutex::default(),
     };
-    // What would be done is printed meanwhile, which tells enough.
-    let progress = Progress::start(args.progress, !args.apply);
     let all = journal.steps();
     let line = |elapsed| {
         let (done, directory) = &*printer.progress.lock();
-        progress::steps(*done, all, elapsed, directory)
+        steps(*done, all, elapsed, directory)
     };
-    let outcome = progress.during(line, || {
+    // What would be done is printed meanwhile, which tells enough.
+    let outcome = with_progress(args.progress, !args.apply, line, || {
         if args.apply {
             let _lock = TreeLock::take(&root)?;
             undo(&root, &mut journal, only.as_deref(), &printer)
@@ -70,7 +69,6 @@ pub(super) fn run(args: &UndoArgs) -> Result<ExitCode, CommandError> {
         }
     });
     let outcome = outcome.map_err(wrong)?;
-    let signal = printer.stop.signal();
     let (done, left) = (outcome.done, outcome.left);
     if args.json {
         let fields = json!({"event": "total", "applied": args.apply, "undone": done, "left": left, "stopped": outcome.is_stopped});
@@ -78,16 +76,18 @@ pub(super) fn run(args: &UndoArgs) -> Result<ExitCode, CommandError> {
     }
     printer.out.finish()?;
     let would = if args.apply { "" } else { "would be " };
-    let steps = counted(done, "step");
-    let stays = counted(left, "entry");
+    let (steps, stays) = (counted(done, "step"), counted(left, "entry"));
     let as_is = left_as_is(left);
     print_note(&format!("{steps} {would}undone, {stays} {as_is}"));
-    if let Some(signal) = signal.filter(|_| outcome.is_stopped) {
+    if let Some(signal) = printer.stop.signal()
+        && outcome.is_stopped
+    {
         print_note("stopped; go on with the same command");
         return Ok(ExitCode::Stopped(signal));
     }
-    let is_nothing = only.is_some() && outcome.done + outcome.before + outcome.left == 0;
-    if let Some(only) = args.only.as_ref().filter(|_| is_nothing) {
+    if let Some(only) = &args.only
+        && done + outcome.before + left == 0
+    {
         let only = Quoted::of(only);
         let message = format!("the journal has no entry at or below {only}");
         return Err(CommandError::failure(message));
@@ -111,18 +111,10 @@ fn names(only: &OsStr, root: &Path) -> Result<TreePath, CommandError> {
     let names = path.as_bytes().split(|&octet| octet == b'/');
     let names = names.filter(|name| !name.is_empty());
     let names: Result<TreePath, _> = names.map(BackingName::parse).collect();
-    let (what, hint) = match names {
-        Ok(names) if !names.is_empty() => return Ok(names),
-        Ok(_) => (
-            "all of the tree, or nothing of it",
-            "leave --only out to undo all",
-        ),
-        Err(_) => (
-            "not a path within the tree",
-            "give it from the root of the tree on, without '.' and '..'",
-        ),
-    };
-    Err(CommandError::usage(format!("{} is {what}", Quoted::of(only))).hint(hint))
+    names.ok().filter(|names| !names.is_empty()).ok_or_else(|| {
+        CommandError::usage(format!("{} is not a path within the tree", Quoted::of(only)))
+            .hint("give it from the root of the tree on, without '.' and '..'; without --only all is undone")
+    })
 }
 
 /// Prints what would be done to standard output, and what is left to standard error; hears signals.
@@ -132,19 +124,6 @@ struct Printer<'a> {
     out: Output,
     /// Steps that are done, and the directory that was worked on last.
     progress: Mutex<(u64, Vec<u8>)>,
-}
-
-/// Returns a step as one JSON object.
-fn step_json(path: &[u8], movement: Movement<'_>) -> String {
-    let (action, new) = match movement {
-        Movement::To(to) => ("rename", Some(to.as_bytes())),
-        Movement::Back(to) => ("restore", Some(to.as_bytes())),
-        Movement::Aside => ("set-aside", None),
-        Movement::Target(target) => ("retarget", Some(target)),
-    };
-    json_line(
-        &json!({"event": "step", "path": Name::from(path), "action": action, "new": new.map(Name::from)}),
-    )
 }
 
 impl Observer for Printer<'_> {
@@ -157,15 +136,22 @@ impl Observer for Printer<'_> {
         if self.args.apply {
             return;
         }
-        let path = |name: &BackingName| join_path(directory.iter().chain([name]));
-        let line = match movement {
-            _ if self.args.json => step_json(&path(name), movement),
-            Movement::To(to) => format!("{} -> {}", Quoted(&path(name)), Quoted(to.as_bytes())),
-            Movement::Back(to) => format!("{} comes back", Quoted(&path(to))),
-            Movement::Aside => format!("{} is put aside", Quoted(&path(name))),
-            Movement::Target(target) => {
-                format!("{}: target -> {}", Quoted(&path(name)), Quoted(target))
+        let path = |name: &BackingName| Name::from(join_path(directory.iter().chain([name])));
+        let old = path(name);
+        let (action, new) = match movement {
+            Movement::To(new) => ("rename", Some(Name::from(new.as_bytes()))),
+            Movement::Back(new) => ("restore", Some(Name::from(new.as_bytes()))),
+            Movement::Aside => ("set-aside", None),
+            Movement::Target(new) => ("retarget", Some(Name::from(new))),
+        };
+        let line = match (movement, &new) {
+            _ if self.args.json => {
+                json_line(&json!({"event": "step", "path": old, "action": action, "new": new}))
             }
+            (Movement::Back(new), _) => format!("{} comes back", path(new)),
+            (Movement::Target(_), Some(new)) => format!("{old}: target -> {new}"),
+            (_, Some(new)) => format!("{old} -> {new}"),
+            (_, None) => format!("{old} is put aside"),
         };
         self.out.line(&line);
         self.out.flush();

@@ -1,7 +1,7 @@
 //! Directories that utf8fs itself shows: their names are those of the view, not those on disk.
 
 use std::os::fd::AsFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::CommandError;
 use crate::backing::Stat;
@@ -25,10 +25,8 @@ pub(super) fn refuse(
     let mount_id = Stat::of(&directory).ok().map(|stat| stat.mnt_id);
     let whole = path.canonicalize().ok().filter(|_| enters_mounts);
     let is_entered = |mount: &MountInfo| {
-        Some(mount.id) == mount_id
-            || whole
-                .as_ref()
-                .is_some_and(|whole| mount.path().starts_with(whole))
+        let has_it = |whole: &PathBuf| mount.path().starts_with(whole);
+        Some(mount.id) == mount_id || whole.as_ref().is_some_and(has_it)
     };
     let ours = |mount: &MountInfo| mount.is_ours() && is_entered(mount);
     let Some(mount) = mounts.into_iter().find(ours) else {
