@@ -32,7 +32,7 @@ use crate::records::{CacheMode, Id, SinkKind};
 pub use audit_args::{AuditLogArgs, TimeUnit};
 pub use guard_args::GuardArgs;
 pub use journal_args::{JournalArgs, UndoArgs};
-pub use migrate_args::{MigrateArgs, PlanFormat};
+pub use migrate_args::MigrateArgs;
 pub use policy_args::{PolicyAction, PolicyShowArgs};
 pub use scan_args::ScanArgs;
 pub use status_args::StatusArgs;

@@ -1,4 +1,4 @@
-//! What is wrong with a journal, and what to do about it.
+//! Faults of a journal, and what to do about them.
 
 use std::io::ErrorKind;
 use std::path::Path;

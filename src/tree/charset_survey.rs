@@ -6,10 +6,10 @@ use std::path::PathBuf;
 
 use parking_lot::Mutex;
 
+use super::apply::Observer;
 use super::change::TreePath;
 use super::plan::planner::Planner;
-use super::plan::{DirectoryPlan, Filter, PlanOptions, PlanSink};
-use super::tree_walk::Place;
+use super::plan::{Filter, PlanOptions};
 use crate::backing::Dir;
 use crate::codec::Charset;
 use crate::names::BackingName;
@@ -20,9 +20,6 @@ const SAMPLES: u64 = 3;
 
 /// A reading of an uncertain name that is less likely than the best by this factor speaks against a charset.
 const UNLIKELY: f64 = 0.1;
-
-/// Threads that read the tree.
-const THREADS: usize = 4;
 
 /// The directories of trees that have ill-formed names.
 #[derive(Debug, Default)]
@@ -71,19 +68,8 @@ pub struct ProposedEntry {
     pub names: SurveyedNames,
 }
 
-impl PlanSink for CharsetSurvey {
-    fn take(&self, plan: &DirectoryPlan) {
-        let is_ill_formed = |line: &&PlanLine| std::str::from_utf8(line.old.as_bytes()).is_err();
-        let mut lines = plan.lines.iter().filter(is_ill_formed).peekable();
-        if lines.peek().is_some() {
-            let names = SurveyedNames::of(lines);
-            self.0.lock().push((plan.directory(), names));
-        }
-    }
-
-    /// The scan itself reports it.
-    fn failed(&self, _: &Place, _: &io::Error) {}
-}
+/// The scan itself reports what cannot be read.
+impl Observer for CharsetSurvey {}
 
 impl CharsetSurvey {
     /// Reads trees.
@@ -97,9 +83,16 @@ impl CharsetSurvey {
                 root: &Dir::open_root(directory)?.into_fd(),
                 options,
                 filter: &Filter::default(),
-                threads: THREADS,
             };
-            planner.plan(&survey)?;
+            planner.plan(&survey, &|plan| {
+                let is_ill_formed =
+                    |line: &&PlanLine| std::str::from_utf8(line.old.as_bytes()).is_err();
+                let mut lines = plan.lines.iter().filter(is_ill_formed).peekable();
+                if lines.peek().is_some() {
+                    let names = SurveyedNames::of(lines);
+                    survey.0.lock().push((plan.directory(), names));
+                }
+            })?;
         }
         Ok(survey)
     }

@@ -3,6 +3,7 @@
 use std::os::fd::OwnedFd;
 
 use super::apply::{Executor, Mode, Observer, Outcome, Pass, aside_dir, carry_out, sync_all};
+use super::tree_walk::threads;
 use super::undo_journal::{Journal, JournalError, Status};
 use crate::names::BackingName;
 use crate::records::JournalEvent;
@@ -29,7 +30,7 @@ pub fn undo(
     // An entry may have been renamed more than once by a guard.
     let threads = match state.is_growing {
         true => 1,
-        false => std::thread::available_parallelism().map_or(1, usize::from),
+        false => threads(),
     };
     let was_killed = state.status == Status::Undoing;
     if only.is_none() && !was_killed {

@@ -136,6 +136,14 @@ struct Walk<'w, V: Visitor> {
     most_held: usize,
 }
 
+/// Returns the number of threads that work on a tree, where nobody says otherwise.
+#[must_use]
+pub fn threads() -> usize {
+    /// Beyond that the filesystem sets the speed.
+    const MOST: usize = 8;
+    std::thread::available_parallelism().map_or(1, |count| count.get().min(MOST))
+}
+
 /// Walks the trees below `roots`, directories that are open (`O_PATH` will do), on so many threads. Gives their states.
 ///
 /// What cannot be read is told to the visitor, and the rest is walked.

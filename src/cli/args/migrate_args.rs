@@ -3,13 +3,12 @@
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, ValueHint};
-use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 use super::values::word;
 use crate::codec::{Charset, Form};
 use crate::names::{Escapes, PrivateUse, charset};
 use crate::policy::Profile;
-use crate::tree::plan::OnCollision;
+use crate::tree::plan::{OnCollision, PlanFormat};
 
 /// `utf8fs migrate`.
 #[derive(Debug, Clone, Default, PartialEq, Args)]
@@ -152,18 +151,6 @@ pub struct MigrateArgs {
     /// Print the progress on standard error, even if that is not a terminal
     #[arg(long)]
     pub progress: bool,
-}
-
-/// Format of a plan.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, EnumMessage, EnumString, IntoStaticStr, VariantArray,
-)]
-#[strum(serialize_all = "kebab-case")]
-pub enum PlanFormat {
-    /// A line of JSON for each entry, for programs
-    Json,
-    /// The old and the new name in quotes, a line for each change, for people; names that stay are comments
-    Readable,
 }
 
 /// Takes a probability.

@@ -4,26 +4,25 @@ use std::path::PathBuf;
 
 use super::roots::Root;
 use super::work::Work;
-use super::{arguments, journal_path, plan_text};
-use crate::cli::CommandError;
+use super::{arguments, plan_text};
+use crate::cli::args::MigrateArgs;
+use crate::cli::journal_fault::explain;
 use crate::cli::output::print_note;
+use crate::cli::{CommandError, Doing, cannot_be};
 use crate::names::{Quoted, ShellWord};
-use crate::tree::apply::apply;
+use crate::tree::apply::{Observer, apply};
 use crate::tree::tree_lock::TreeLock;
-use crate::tree::undo_journal::{
-    Draft, Journal, JournalError, JournalPaths, State, Status, Unplanned,
-};
+use crate::tree::tree_walk::threads;
+use crate::tree::undo_journal::{Draft, Journal, JournalError, JournalPaths, Status, Unplanned};
 
 /// Plans each tree, and does it.
-pub(super) fn run(roots: &[Root], work: &Work<'_>) -> Result<(), CommandError> {
-    arguments::check_journal(work.args, roots.len())?;
-    for root in roots {
-        migrate(root, &arguments::typed(work.args), work, |draft| {
-            work.plan(root, draft.metadata().ok().as_ref(), &|plan| {
-                work.add(root, plan, Some(draft)).map(|()| true)
-            })
+pub(super) fn run(work: &Work<'_>) -> Result<(), CommandError> {
+    for root in &work.roots {
+        migrate(root, work, |draft| {
+            let own = draft.metadata().ok();
+            work.plan(root, own.as_ref(), |plan| work.add(root, plan, Some(draft)))
         })?;
-        if work.stop.is_asked() {
+        if work.is_over() {
             break;
         }
     }
@@ -34,22 +33,28 @@ pub(super) fn run(roots: &[Root], work: &Work<'_>) -> Result<(), CommandError> {
 /// gone on with first.
 pub(super) fn migrate(
     root: &Root,
-    options: &str,
     work: &Work<'_>,
     fill: impl FnOnce(&Draft) -> Result<(), CommandError>,
 ) -> Result<(), CommandError> {
     let fault = failure(root);
     let _lock = TreeLock::take(&root.fd).map_err(&fault)?;
-    let journals = journal_path::find(root, work.args.journal.as_deref())?;
-    let free = go_on(root, journals, options, work)?;
-    let Some(path) = free.filter(|_| !work.stop.is_asked()) else {
+    let free = go_on(root, work)?;
+    let Some(path) = free.filter(|_| !work.is_over()) else {
         return Ok(());
     };
-    let draft = Draft::create(&path, &root.fd, root.bytes(), options).map_err(&fault)?;
+    let directory = path.parent().filter(|_| work.args.journal.is_none());
+    if let Some(directory) = directory {
+        std::fs::create_dir_all(directory).map_err(|error| {
+            let place = format!("{}, where journals are kept,", Quoted::of(directory));
+            CommandError::failure(cannot_be("made", place, &error))
+                .hint("give another place by --journal FILE")
+        })?;
+    }
+    let draft = Draft::create(&path, &root.fd, root.bytes(), &work.header).map_err(&fault)?;
     let before = work.counters.lock().unplanned();
     fill(&draft)?;
     // Until it is committed nothing is done: an empty or unfinished one is dropped.
-    if draft.steps() == 0 || work.stop.is_asked() {
+    if draft.steps() == 0 || work.is_over() {
         return Ok(());
     }
     let unplanned = work.counters.lock().unplanned();
@@ -57,101 +62,82 @@ pub(super) fn migrate(
         left: unplanned.left - before.left,
         unread: unplanned.unread - before.unread,
     });
-    let mut journal = journal.map_err(fault)?;
-    carry_out(root, &mut journal, work)
+    carry_out(root, &mut journal.map_err(fault)?, work)
 }
 
-/// Was the plan with these options done before? If so, says it.
-pub(super) fn was_done(earlier: &[PathBuf], options: &str, work: &Work<'_>) -> bool {
-    let journals = earlier
-        .iter()
-        .rev()
-        .filter(|_| arguments::is_of_a_plan(options));
-    let mut journals = journals.filter_map(|path| Journal::open(path).ok());
-    let done = journals.find(|journal| {
-        journal.state().status == Status::Finished && journal.header.options == options
-    });
+/// Finds the journals of a tree.
+fn journals(root: &Root, args: &MigrateArgs) -> Result<JournalPaths, CommandError> {
+    let found = match &args.journal {
+        Some(journal) => JournalPaths::only(journal),
+        None => JournalPaths::usual(&root.path),
+    };
+    found.doing(&format!("find the journals of {}", Quoted(root.bytes())))
+}
+
+/// Was the plan done before? If so, says it.
+pub(super) fn was_done(root: &Root, work: &Work<'_>) -> Result<bool, CommandError> {
+    let done = journals(root, work.args)?.finished(&work.header);
     if let Some(journal) = &done {
-        let State {
-            unplanned, left, ..
-        } = journal.state();
-        plan_text::print_done_already(&journal.path, unplanned, left);
+        let state = journal.state();
+        plan_text::print_done_already(&journal.path, state.unplanned, state.left);
         let mut counters = work.counters.lock();
-        counters.add_unplanned(unplanned);
-        counters.failed += left;
+        counters.add_unplanned(state.unplanned);
+        counters.failed += state.left;
     }
-    done.is_some()
+    Ok(done.is_some())
 }
 
 /// Goes on with what was begun. Returns the path of a new journal; `None` if there is nothing more to plan.
-fn go_on(
-    root: &Root,
-    JournalPaths { earlier, free }: JournalPaths,
-    options: &str,
-    work: &Work<'_>,
-) -> Result<Option<PathBuf>, CommandError> {
+fn go_on(root: &Root, work: &Work<'_>) -> Result<Option<PathBuf>, CommandError> {
+    let JournalPaths { earlier, free } = journals(root, work.args)?;
     let Some(last) = earlier.last() else {
-        return Ok(free);
+        return free.map(Some).ok_or_else(|| {
+            CommandError::failure("there is no place for the journal: HOME is not set")
+                .hint("give one by --journal FILE")
+        });
     };
-    let name = Quoted::of(last);
-    let fault = |error: JournalError| {
-        CommandError::failure(format!("the journal {name} cannot be resumed: {error}"))
-    };
-    let mut journal = Journal::open(last).map_err(fault)?;
-    let is_the_same = arguments::is_of_a_plan(options) && journal.header.options == options;
-    let State {
-        status, unplanned, ..
-    } = journal.state();
-    match status {
+    let is_by_plan = arguments::plan_to_read(work.args).is_some();
+    let mut journal = Journal::open(last).map_err(|error| explain(last, &error))?;
+    let state = journal.state();
+    match state.status {
         Status::Pending => {
+            let left = plan_text::left_when_planned(state.unplanned);
+            let name = Quoted::of(last);
             print_note(&format!(
-                "going on with the migration that {name} is the journal of{}",
-                plan_text::left_when_planned(unplanned)
+                "going on with the migration that {name} is the journal of{left}"
             ));
             carry_out(root, &mut journal, work)?;
-            let free = free.filter(|_| !is_the_same);
+            let is_the_same = journal.header.options == work.header;
+            let is_all = work.args.journal.is_some() || is_by_plan && is_the_same;
             // Planned anew just so, it would be counted twice.
-            if free.is_none() || journal.header.options != options {
-                work.counters.lock().add_unplanned(unplanned);
+            if is_all || !is_the_same {
+                work.counters.lock().add_unplanned(state.unplanned);
             }
-            Ok(free)
+            Ok(free.filter(|_| !is_all))
         }
         Status::Finished | Status::Undone => {
             drop(journal);
-            if was_done(&earlier, options, work) {
-                return Ok(None);
-            }
-            free.map(Some).ok_or_else(|| {
-                CommandError::failure(format!("the journal {name} is there already"))
-                    .hint("give another name: a journal is never overwritten")
-            })
+            let is_all = is_by_plan && was_done(root, work)?;
+            Ok(free.filter(|_| !is_all))
         }
-        Status::Undoing => Err(CommandError::failure(format!(
-            "undoing the migration that {name} is the journal of was begun"
-        ))
-        .hint(format!(
-            "complete it: utf8fs undo --apply {}",
-            ShellWord::of(last)
-        ))),
+        Status::Undoing => Err(explain(last, &JournalError::Undone)),
     }
 }
 
 /// Does what a journal says, and prints how to go on or back.
 fn carry_out(root: &Root, journal: &mut Journal, work: &Work<'_>) -> Result<(), CommandError> {
-    {
-        let mut counters = work.counters.lock();
-        counters.begun += 1;
-        counters.all = journal.steps();
-    }
-    let outcome = apply(&root.fd, journal, work.threads, work).map_err(failure(root))?;
+    work.counters.lock().all = journal.steps();
+    let outcome = apply(&root.fd, journal, threads(), work).map_err(failure(root))?;
     let done = outcome.done + outcome.before;
-    work.counters.lock().done = done;
-    let to_go_on = outcome
-        .is_stopped
-        .then_some("to go on, give the same command again");
-    let path = ShellWord::of(&journal.path);
-    let to_go_back = (done > 0).then(|| format!("to go back: utf8fs undo --apply {path}"));
-    let ways: Vec<&str> = to_go_on.into_iter().chain(to_go_back.as_deref()).collect();
+    work.counters.lock().done += done;
+    let mut ways = Vec::new();
+    if outcome.is_stopped {
+        ways.push("to go on, give the same command again".to_owned());
+    }
+    if done > 0 {
+        let path = ShellWord::of(&journal.path);
+        ways.push(format!("to go back: utf8fs undo --apply {path}"));
+    }
     if !ways.is_empty() {
         print_note(&ways.join("; "));
     }

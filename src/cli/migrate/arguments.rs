@@ -1,23 +1,31 @@
 //! The arguments of `migrate`, as options of a plan.
 
 use std::fmt::Display;
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::cli::args::MigrateArgs;
 use crate::cli::{CommandError, charset_map};
 use crate::codec::Charset;
-use crate::names::{Patterns, Quoted};
-use crate::tree::plan::{Filter, PlanOptions};
+use crate::names::Quoted;
+use crate::tree::plan::PlanOptions;
 
-/// Is a plan read, to be checked or done? Else one is made.
-pub(super) fn is_by_plan(args: &MigrateArgs) -> bool {
+/// Returns the plan that is read, to be checked or done; `None` if one is made.
+pub(super) fn plan_to_read(args: &MigrateArgs) -> Option<&Path> {
     let is_to_write = args.plan_format.is_some() || changes(args).next().is_some();
-    args.plan.is_some() && (args.apply || !is_to_write)
+    let plan = args.plan.as_deref();
+    plan.filter(|_| args.apply || !is_to_write)
+}
+
+/// Returns the file that the plan is written to; `None` for standard output.
+pub(super) fn plan_to_write(args: &MigrateArgs) -> Option<&Path> {
+    let plan = args.plan.as_deref();
+    plan.filter(|plan| plan.as_os_str() != "-" && plan_to_read(args).is_none())
 }
 
 /// Do the arguments go together?
 pub(super) fn check(args: &MigrateArgs) -> Result<(), CommandError> {
-    let is_by_plan = is_by_plan(args);
+    let is_by_plan = plan_to_read(args).is_some();
     let is_change = changes(args).next().is_some();
     match changes(args).chain(limits(args)).next() {
         Some(option) if is_by_plan => Err(CommandError::usage(format!(
@@ -29,15 +37,6 @@ pub(super) fn check(args: &MigrateArgs) -> Result<(), CommandError> {
         None | Some(_) => Err(CommandError::usage("nothing is asked for")
             .hint("give --from CHARSET or --from auto; see 'utf8fs migrate --help'")),
     }
-}
-
-/// Is a journal asked for where each of several trees has its own?
-pub(super) fn check_journal(args: &MigrateArgs, roots: usize) -> Result<(), CommandError> {
-    if args.journal.is_some() && roots > 1 {
-        return Err(CommandError::usage("--journal is for one directory")
-            .hint("migrate them one by one, or leave it out"));
-    }
-    Ok(())
 }
 
 /// Returns the options that ask for other names, as a person would type them.
@@ -93,16 +92,6 @@ pub(super) fn typed(args: &MigrateArgs) -> String {
     options.join(" ")
 }
 
-/// Returns the options of a header for a plan that was read from a file with that hash.
-pub(super) fn of_a_plan(hash: &str) -> String {
-    format!("--plan {hash}")
-}
-
-/// Are those the options of such a plan?
-pub(super) fn is_of_a_plan(options: &str) -> bool {
-    options.starts_with("--plan ")
-}
-
 /// Returns the options of a plan.
 ///
 /// # Errors
@@ -130,23 +119,4 @@ pub(super) fn plan_options(args: &MigrateArgs) -> Result<PlanOptions, CommandErr
         options.store_as(to);
     }
     Ok(options)
-}
-
-/// Returns the filter of the entries that are in question.
-///
-/// # Errors
-/// A pattern that is none.
-pub(super) fn filter(args: &MigrateArgs) -> Result<Filter, CommandError> {
-    let patterns = |option: &str, patterns: &Option<Vec<String>>| {
-        Patterns::new(patterns.as_deref().unwrap_or_default()).map_err(|error| {
-            CommandError::usage(format!("{option} {error}")).hint(
-                "a pattern is a path as /photos/** or a name as *.tmp, with * ? [a-z] {one,other}",
-            )
-        })
-    };
-    Ok(Filter {
-        only: patterns("--only", &args.only)?,
-        exclude: patterns("--exclude", &args.exclude)?,
-        ..Filter::default()
-    })
 }

@@ -6,10 +6,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use crate::cli::args::{MigrateArgs, PlanFormat};
+use crate::cli::args::MigrateArgs;
 use crate::cli::output::print_note;
 use crate::cli::{CommandError, Doing, ExitCode};
 use crate::names::ShellWord;
+use crate::tree::plan::PlanFormat;
 
 /// Writes a plan, has it edited, and does what was saved. The plan is kept if that is refused or stopped.
 pub(super) fn run(args: &MigrateArgs) -> Result<ExitCode, CommandError> {
@@ -29,7 +30,6 @@ pub(super) fn run(args: &MigrateArgs) -> Result<ExitCode, CommandError> {
         plan_format: Some(PlanFormat::Readable),
         apply: false,
         edit: false,
-        journal: None,
         json: false,
         ..args.clone()
     })?;
@@ -63,24 +63,17 @@ pub(super) fn run(args: &MigrateArgs) -> Result<ExitCode, CommandError> {
 
 /// Has a person edit the plan.
 fn edit(plan: &Path) -> Result<(), CommandError> {
-    let mut editors = ["VISUAL", "EDITOR"]
-        .into_iter()
-        .filter_map(std::env::var_os);
+    let editors = ["VISUAL", "EDITOR"].into_iter();
+    let mut editors = editors.filter_map(std::env::var_os);
     let editor = editors.find(|editor| !editor.is_empty());
     let mut command = editor.unwrap_or_else(|| "vi".into());
     // The editor may come with options, as for git.
     command.push(" \"$1\"");
-    let status = Command::new("sh")
-        .arg("-c")
-        .arg(&command)
-        .arg("sh")
-        .arg(plan)
-        .status();
-    match status {
-        Ok(status) if status.success() => Ok(()),
-        _ => Err(
-            CommandError::failure("the editor failed; nothing was changed")
-                .hint("set VISUAL or EDITOR to the command of an editor"),
-        ),
+    let mut shell = Command::new("sh");
+    shell.arg("-c").arg(&command).arg("sh").arg(plan);
+    if shell.status().is_ok_and(|status| status.success()) {
+        return Ok(());
     }
+    let error = CommandError::failure("the editor failed; nothing was changed");
+    Err(error.hint("set VISUAL or EDITOR to the command of an editor"))
 }

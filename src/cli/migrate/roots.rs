@@ -1,6 +1,6 @@
 //! The trees that are migrated.
 
-use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,8 @@ use crate::backing::{Dir, Stat};
 use crate::cli::args::MigrateArgs;
 use crate::cli::view;
 use crate::cli::{CommandError, cannot_be};
-use crate::names::Quoted;
+use crate::names::{Patterns, Quoted};
+use crate::tree::plan::Filter;
 
 /// A tree.
 #[derive(Debug)]
@@ -19,8 +20,8 @@ pub(super) struct Root {
     pub(super) path: PathBuf,
     /// Its root, held.
     pub(super) fd: OwnedFd,
-    /// The names in it that are in question, with all that lies below them; empty for all.
-    pub(super) entries: BTreeSet<Vec<u8>>,
+    /// The entries that are in question.
+    pub(super) filter: Filter,
 }
 
 impl Root {
@@ -31,12 +32,12 @@ impl Root {
 
     /// Is that path in question as well, or the same?
     fn contains(&self, path: &Path) -> bool {
-        let below = path.strip_prefix(&self.path).ok();
-        let first = below.map(|below| below.components().next());
-        first.is_some_and(|first| {
-            self.entries.is_empty()
-                || first.is_none_or(|first| self.entries.contains(first.as_os_str().as_bytes()))
-        })
+        let Ok(below) = path.strip_prefix(&self.path) else {
+            return false;
+        };
+        let entries = &self.filter.entries;
+        let mut names = below.iter().map(OsStr::as_bytes);
+        entries.is_empty() || names.next().is_none_or(|name| entries.contains(name))
     }
 }
 
@@ -49,23 +50,29 @@ pub(super) fn open_all(args: &MigrateArgs) -> Result<Vec<Root>, CommandError> {
         return Err(CommandError::usage("no directory or file is given")
             .hint("see 'utf8fs migrate --help'"));
     }
+    let filter = Filter {
+        only: patterns("--only", args.only.as_deref())?,
+        exclude: patterns("--exclude", args.exclude.as_deref())?,
+        ..Filter::default()
+    };
     let mut roots: Vec<Root> = Vec::new();
     for path in &args.paths {
         let (directory, entry) = tree_of(path, args.own_name)?;
-        let is_same = |root: &&mut Root| !root.entries.is_empty() && root.path == directory;
+        let is_same = |root: &&mut Root| !root.filter.entries.is_empty() && root.path == directory;
         let same = roots.iter_mut().find(is_same).filter(|_| entry.is_some());
         if let Some(same) = same {
-            same.entries.extend(entry);
+            same.filter.entries.extend(entry);
         } else {
             let mut root = open(&directory, args.view)?;
-            root.entries.extend(entry);
+            root.filter = filter.clone();
+            root.filter.entries.extend(entry);
             roots.push(root);
         }
     }
     for one in &roots {
         let mut others = roots.iter().filter(|other| !ptr::eq(*other, one));
         if let Some(other) = others.find(|other| other.contains(&one.path)) {
-            let (one, other) = (Quoted(one.bytes()), Quoted(other.bytes()));
+            let (one, other) = (Quoted::of(&one.path), Quoted::of(&other.path));
             return Err(
                 CommandError::usage(format!("{one} lies in {other}, or is the same"))
                     .hint("give the outer one only"),
@@ -73,6 +80,14 @@ pub(super) fn open_all(args: &MigrateArgs) -> Result<Vec<Root>, CommandError> {
         }
     }
     Ok(roots)
+}
+
+fn patterns(option: &str, patterns: Option<&[String]>) -> Result<Patterns, CommandError> {
+    Patterns::new(patterns.unwrap_or_default()).map_err(|error| {
+        CommandError::usage(format!("{option} {error}")).hint(
+            "a pattern is a path as /photos/** or a name as *.tmp, with * ? [a-z] {one,other}",
+        )
+    })
 }
 
 /// Returns the root of an argument's tree, and the name of the entry in it that alone is meant. A directory is a root itself.
@@ -93,18 +108,16 @@ fn tree_of(path: &Path, has_own_name: bool) -> Result<(PathBuf, Option<Vec<u8>>)
         let parent = parent.map_err(&fault)?.unwrap_or_default();
         parent.join(path.file_name().unwrap_or_default())
     };
-    let no_entry = |why: &str| {
-        let path = Quoted::of(path);
-        CommandError::usage(format!("{path} cannot be renamed itself: {why}"))
-            .hint("leave --own-name out")
-    };
-    let (Some(parent), Some(name)) = (absolute.parent(), absolute.file_name()) else {
-        return Err(no_entry("it lies in no directory"));
-    };
-    let mount = |path: &Path| Stat::of(Dir::open_root(path)?).map(|stat| stat.mnt_id);
-    if is_dir && mount(parent).map_err(&fault)? != mount(&absolute).map_err(&fault)? {
-        return Err(no_entry("something is mounted on it"));
-    }
+    let mount = |path: &Path| Some(Stat::of(Dir::open_root(path).ok()?).ok()?.mnt_id);
+    let is_renamable = |(parent, _): &(&Path, _)| !is_dir || mount(parent) == mount(&absolute);
+    let entry = absolute.parent().zip(absolute.file_name());
+    let (parent, name) = entry.filter(is_renamable).ok_or_else(|| {
+        CommandError::usage(format!(
+            "{} cannot be renamed itself: something is mounted on it",
+            Quoted::of(path)
+        ))
+        .hint("leave --own-name out")
+    })?;
     Ok((parent.to_owned(), Some(name.as_bytes().to_vec())))
 }
 
@@ -126,6 +139,6 @@ pub(super) fn open(path: &Path, is_view: bool) -> Result<Root, CommandError> {
     Ok(Root {
         path: absolute,
         fd,
-        entries: BTreeSet::new(),
+        filter: Filter::default(),
     })
 }

@@ -1,168 +1,191 @@
 //! The state that all parts of a migration share.
 
 use std::collections::HashMap;
-use std::fs::Metadata;
+use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 
 use parking_lot::Mutex;
 
-use super::counters::Counters;
-use super::plan_summary::DirectorySummary;
-use super::roots::Root;
-use super::{arguments, plan_text};
+use super::apply_journal::failure;
+use super::plan_summary::directory_text;
+use super::roots::{self, Root};
+use super::{apply_plan, arguments};
 use crate::cli::args::MigrateArgs;
 use crate::cli::output::{Output, is_verbose, path_or_dot, print_warning, warn_of_lost_time};
 use crate::cli::stop::Stop;
-use crate::cli::{CommandError, Doing, ExitCode, cannot_be};
+use crate::cli::{CommandError, Doing, cannot_be};
 use crate::names::Quoted;
 use crate::records::{Outcome, PlanLine};
 use crate::tree::apply::Observer;
 use crate::tree::change::{Job, TreePath, join_path};
 use crate::tree::plan::planner::Planner;
-use crate::tree::plan::{DirectoryPlan, Filter, PlanOptions, PlanSink};
+use crate::tree::plan::{DirectoryPlan, DirectorySummary, Filter, PlanCounts, PlanOptions};
 use crate::tree::tree_walk::Place;
-use crate::tree::undo_journal::{Draft, SkipReason, Skipped};
+use crate::tree::undo_journal::{Draft, SkipReason, Skipped, Unplanned};
 
 /// Most entries of a directory that are reported one by one, where the rest is not.
 const FEW: usize = 5;
 
-/// The state of a migration.
+/// The state of a migration, which reports on it.
 pub(super) struct Work<'w> {
     pub(super) args: &'w MigrateArgs,
+    pub(super) roots: Vec<Root>,
+    /// The options, as plans and journals say them.
+    pub(super) header: String,
     pub(super) options: PlanOptions,
-    filter: Filter,
     pub(super) stop: Stop,
     pub(super) counters: Mutex<Counters>,
-    pub(super) threads: usize,
-    /// Standard output, where it is not for the plan.
-    out: Output,
+    /// The first error of acting on the plan, which ends planning.
+    failure: Mutex<Option<CommandError>>,
+    /// The plan that is written, or standard output.
+    pub(super) out: Output,
+}
+
+/// The numbers of a migration.
+#[derive(Debug, Default)]
+pub(super) struct Counters {
+    pub(super) plan: PlanCounts,
+    /// Steps that were done, and that failed.
+    pub(super) done: u64,
+    pub(super) failed: u64,
+    /// Steps of the last journal that are over, of so many; none if no journal was begun.
+    pub(super) passed: u64,
+    pub(super) all: u64,
+    /// The directory that was worked on last.
+    pub(super) directory: Vec<u8>,
+}
+
+impl Counters {
+    /// Returns how much was left and not read so far, before a journal is whole.
+    pub(super) fn unplanned(&self) -> Unplanned {
+        Unplanned {
+            left: self.plan.rest.left + self.failed,
+            ..self.plan.rest
+        }
+    }
+
+    /// Counts what an earlier run left and did not read.
+    pub(super) fn add_unplanned(&mut self, unplanned: Unplanned) {
+        self.plan.rest.left += unplanned.left;
+        self.plan.rest.unread += unplanned.unread;
+    }
 }
 
 impl<'w> Work<'w> {
     pub(super) fn start(args: &'w MigrateArgs) -> Result<Self, CommandError> {
-        /// Most threads: beyond that the filesystem sets the speed.
-        const MOST: usize = 8;
-        let processors = std::thread::available_parallelism();
+        let stop = Stop::watch()?;
+        let (roots, header) = match arguments::plan_to_read(args) {
+            Some(plan) => apply_plan::trees(plan, args)?,
+            None => (roots::open_all(args)?, arguments::typed(args)),
+        };
+        if args.journal.is_some() && roots.len() > 1 {
+            return Err(CommandError::usage("--journal is for one directory")
+                .hint("migrate them one by one, or leave it out"));
+        }
+        let options = arguments::plan_options(args)?;
+        let out = match arguments::plan_to_write(args) {
+            Some(path) => {
+                let created = File::create_new(path).map_err(|error| {
+                    let plan = format!("the plan {}", Quoted::of(path));
+                    CommandError::usage(cannot_be("written", plan, &error)).hint(
+                        "give a name that is not there yet; to do what a plan says, give --apply",
+                    )
+                });
+                Output::to("the plan", Ok(created?.into()))
+            }
+            None => Output::stdout(),
+        };
         Ok(Self {
             args,
-            options: arguments::plan_options(args)?,
-            filter: arguments::filter(args)?,
-            stop: Stop::watch()?,
+            roots,
+            header,
+            options,
+            stop,
             counters: Mutex::default(),
-            threads: processors.map_or(1, |count| count.get().min(MOST)),
-            out: Output::stdout(),
+            failure: Mutex::default(),
+            out,
         })
     }
 
-    pub(super) fn exit(self) -> ExitCode {
-        if let Err(error) = self.out.finish() {
-            print_warning(&error.message);
-        }
-        let unplanned = self.counters.lock().unplanned();
-        match self.stop.signal() {
-            Some(signal) => ExitCode::Stopped(signal),
-            None if unplanned.unread > 0 => ExitCode::Incomplete,
-            None if unplanned.left > 0 => ExitCode::NotConforming,
-            None => ExitCode::Ok,
-        }
-    }
-
-    /// Plans a tree, and has `take` act on each directory in which something changes or is amiss, until that fails or returns
-    /// false. `own` is our file, which may lie in the tree.
+    /// Plans a tree, and has `take` act on each directory in which something changes or is amiss, until that fails. `own` is our
+    /// file, which may lie in the tree.
     pub(super) fn plan(
         &self,
         root: &Root,
         own: Option<&Metadata>,
-        take: &(dyn Fn(&DirectoryPlan) -> Result<bool, CommandError> + Sync),
+        take: impl Fn(&DirectoryPlan) -> Result<(), CommandError> + Sync,
     ) -> Result<(), CommandError> {
         let filter = Filter {
-            entries: root.entries.clone(),
             own: own.map(|own| (own.dev(), own.ino())),
-            ..self.filter.clone()
+            ..root.filter.clone()
         };
         let planner = Planner {
             root: &root.fd,
             options: &self.options,
             filter: &filter,
-            threads: self.threads,
-        };
-        let sink = Sink {
-            work: self,
-            take,
-            end: Mutex::default(),
         };
         let what = format!("read {}", Quoted(root.bytes()));
-        planner.plan(&sink).doing(&what)?;
-        sink.end.into_inner().unwrap_or(Ok(()))
+        let planned = planner.plan(self, &|plan| {
+            self.count(plan);
+            if !plan.lines.is_empty()
+                && let Err(error) = take(plan)
+            {
+                self.failure.lock().get_or_insert(error);
+            }
+        });
+        planned.doing(&what)?;
+        self.failure.lock().take().map_or(Ok(()), Err)
     }
 
-    /// Puts into a journal what can still be done of a plan, or only checks it without one. Reports what is left.
+    /// Counts what was planned.
+    pub(super) fn count(&self, plan: &DirectoryPlan) {
+        let mut counters = self.counters.lock();
+        counters.plan.add(plan);
+        if !plan.lines.is_empty() {
+            counters.directory = plan.path();
+        }
+    }
+
+    /// Puts into a journal what can still be done of a plan, or only checks it without one. Reports the entries that the plan leaves,
+    /// a few by name, many by reason (a check with --verbose reports all), and what cannot be done.
     pub(super) fn add(
         &self,
         root: &Root,
         plan: &DirectoryPlan,
         draft: Option<&Draft>,
     ) -> Result<(), CommandError> {
-        self.print_plan(plan, draft.is_none());
-        let skipped = match draft {
-            Some(draft) => draft.add(plan),
-            None => Ok(Job::of(&root.fd, plan).1),
+        let mut left = plan.lines.iter().filter(|line| line.is_left());
+        let text = if left.nth(FEW).is_some() && !is_verbose() {
+            let path = plan.path();
+            let name = Quoted(path_or_dot(&path)).to_string();
+            directory_text(&DirectorySummary::of(plan, PlanLine::is_left), &name)
+        } else {
+            let is_all = draft.is_none() && is_verbose();
+            plan.text(|line| is_all || line.is_left())
         };
-        let skipped = skipped
-            .map_err(|error| CommandError::failure(format!("{error}; nothing was changed")))?;
-        let lines = plan.lines.iter().filter(|line| line.number > 0);
-        let numbers: HashMap<_, _> = lines
-            .take_while(|_| !skipped.is_empty())
-            .map(|line| (&line.old, line.number))
-            .collect();
+        if !text.is_empty() {
+            self.print(&text);
+        }
+        let skipped = match draft {
+            Some(draft) => draft.add(plan).map_err(failure(root))?,
+            None => Job::of(&root.fd, plan).1,
+        };
+        let lines = plan.lines.iter().take_while(|_| !skipped.is_empty());
+        let numbers: HashMap<_, _> = lines.map(|line| (&line.old, line.number)).collect();
         for skipped in &skipped {
-            let number = numbers.get(&skipped.name);
-            let at = number.map(|number| format!(" (line {number} of the plan)"));
-            self.print_skipped(skipped, &at.unwrap_or_default());
+            let line = numbers.get(&skipped.name).filter(|line| **line > 0);
+            let at = line.map(|line| format!(" (line {line} of the plan)"));
+            let why = format!("stays: {}{}", skipped.reason, at.unwrap_or_default());
+            self.print_failed(&skipped.path(), &why);
         }
         Ok(())
     }
 
-    /// Reports an entry that was skipped (law T3), and where it stands.
-    fn print_skipped(&self, skipped: &Skipped, at: &str) {
+    /// Reports a step that failed, or would fail, and why (law T3).
+    pub(super) fn print_failed(&self, path: &[u8], why: &str) {
         self.counters.lock().failed += 1;
-        let path = skipped.path();
-        let (path, why) = (Quoted(&path), skipped.reason);
-        let what = if why == SkipReason::Astray {
-            "leads elsewhere or nowhere now"
-        } else {
-            "stays"
-        };
-        self.print(&format!("{path} {what}: {why}{at}\n"));
-    }
-
-    /// Reports links that a plan would lead elsewhere or nowhere.
-    pub(super) fn print_astray(&self, links: &[Vec<u8>]) {
-        for link in links {
-            self.counters.lock().failed += 1;
-            self.print(&format!(
-                "{} would lead elsewhere or nowhere\n",
-                Quoted(link)
-            ));
-        }
-    }
-
-    /// Reports the entries that a plan leaves: a few by name, many by reason. With --verbose a check reports all.
-    fn print_plan(&self, plan: &DirectoryPlan, is_check: bool) {
-        let mut text = String::new();
-        let mut left = plan.lines.iter().filter(|line| line.is_left());
-        if left.nth(FEW).is_some() && !is_verbose() {
-            let path = plan.path();
-            let name = Quoted(path_or_dot(&path)).to_string();
-            DirectorySummary::of(plan, PlanLine::is_left).push(&mut text, &name);
-        } else {
-            let is_all = is_check && is_verbose();
-            text = plan_text::lines(plan, |line| is_all || line.is_left());
-        }
-        if !text.is_empty() {
-            self.print(&text);
-        }
+        self.print(&format!("{} {why}\n", Quoted(path)));
     }
 
     /// Prints lines to standard output. A reader who is gone misses them, and finds it in the exit status.
@@ -177,55 +200,11 @@ impl<'w> Work<'w> {
 }
 
 impl Observer for Work<'_> {
-    fn progress(&self, outcome: Outcome, directory: &TreePath) {
-        let mut counters = self.counters.lock();
-        counters.done = outcome.done + outcome.before;
-        counters.directory = join_path(&**directory);
-    }
-
-    fn skipped(&self, skipped: &Skipped) {
-        self.print_skipped(skipped, "");
-    }
-
-    fn time_lost(&self, directory: &TreePath, errno: i32) {
-        warn_of_lost_time(directory, errno);
-    }
-
-    fn is_over(&self) -> bool {
-        self.stop.is_asked()
-    }
-}
-
-/// The sink of a plan.
-struct Sink<'s> {
-    work: &'s Work<'s>,
-    take: &'s (dyn Fn(&DirectoryPlan) -> Result<bool, CommandError> + Sync),
-    /// The result, if it ended before its end.
-    end: Mutex<Option<Result<(), CommandError>>>,
-}
-
-impl PlanSink for Sink<'_> {
-    fn take(&self, plan: &DirectoryPlan) {
-        self.work.counters.lock().add_planned(plan);
-        if plan.lines.is_empty() {
-            return;
-        }
-        let end = match (self.take)(plan) {
-            Ok(true) => return,
-            Ok(false) => Ok(()),
-            Err(error) => Err(error),
-        };
-        self.end.lock().get_or_insert(end);
-    }
-
-    /// Reports a directory that could not be read.
-    fn failed(&self, place: &Place, error: &io::Error) {
-        self.work.counters.lock().rest.unread += 1;
-        print_warning(&cannot_be(
-            "read",
-            Quoted(path_or_dot(&place.path())),
-            error,
-        ));
+    fn unread(&self, place: &Place, error: &io::Error) {
+        self.counters.lock().plan.rest.unread += 1;
+        let path = place.path();
+        let path = Quoted(path_or_dot(&path));
+        print_warning(&cannot_be("read", path, error));
     }
 
     fn left_out(&self, place: &Place) {
@@ -234,7 +213,27 @@ impl PlanSink for Sink<'_> {
         print_warning(&format!("{path} is left out: it is on another mount"));
     }
 
+    fn progress(&self, outcome: Outcome, directory: &TreePath) {
+        let mut counters = self.counters.lock();
+        counters.passed = outcome.done + outcome.before + outcome.left;
+        counters.directory = join_path(&**directory);
+    }
+
+    fn skipped(&self, skipped: &Skipped) {
+        let what = if skipped.reason == SkipReason::Astray {
+            "leads elsewhere or nowhere now"
+        } else {
+            "stays"
+        };
+        self.print_failed(&skipped.path(), &format!("{what}: {}", skipped.reason));
+    }
+
+    fn time_lost(&self, directory: &TreePath, errno: i32) {
+        warn_of_lost_time(directory, errno);
+    }
+
     fn is_over(&self) -> bool {
-        self.work.stop.is_asked() || self.end.lock().is_some()
+        let is_printed_in_vain = !self.args.apply && self.out.is_over();
+        self.stop.is_asked() || is_printed_in_vain || self.failure.lock().is_some()
     }
 }

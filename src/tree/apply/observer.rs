@@ -1,8 +1,11 @@
-//! The reports of a migration while it is done, and of its end.
+//! The reports of a migration while it is planned and done, and of its end.
+
+use std::io;
 
 use crate::names::BackingName;
 use crate::records::Outcome;
 use crate::tree::change::TreePath;
+use crate::tree::tree_walk::Place;
 use crate::tree::undo_journal::Skipped;
 
 /// A movement of an entry.
@@ -20,6 +23,12 @@ pub enum Movement<'a> {
 
 /// An observer of a migration. Called by several threads at a time.
 pub trait Observer: Sync {
+    /// A directory could not be read; nothing is planned in it (law T3).
+    fn unread(&self, _place: &Place, _error: &io::Error) {}
+
+    /// A directory on another mount is left out of the plan.
+    fn left_out(&self, _place: &Place) {}
+
     /// A directory was finished; the outcome so far.
     fn progress(&self, _outcome: Outcome, _directory: &TreePath) {}
 
@@ -27,12 +36,13 @@ pub trait Observer: Sync {
     fn step(&self, _directory: &TreePath, _name: &BackingName, _movement: Movement<'_>) {}
 
     /// An entry was left as it is (law T3).
-    fn skipped(&self, skipped: &Skipped);
+    fn skipped(&self, _skipped: &Skipped) {}
 
     /// The time of a directory could not be put back (law T6), by this errno.
     fn time_lost(&self, _directory: &TreePath, _errno: i32) {}
 
-    /// Is it to stop? Asked between any two renames; chains of renames that depend on each other are brought to their end.
+    /// Is it to stop? Asked between any two directories that are planned, and any two renames; chains of renames that depend on
+    /// each other are brought to their end.
     fn is_over(&self) -> bool {
         false
     }

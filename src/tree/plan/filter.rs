@@ -35,6 +35,12 @@ pub(super) struct Scope<'f> {
 }
 
 impl Filter {
+    /// Is everything in question?
+    #[must_use]
+    pub fn takes_all(&self) -> bool {
+        self.entries.is_empty() && self.only.is_empty() && self.exclude.is_empty()
+    }
+
     /// Returns the scope of the directory to which these names lead from the root.
     pub(super) fn scope(&self, names: &[BackingName]) -> Scope<'_> {
         let mut scope = Scope {

@@ -3,7 +3,9 @@
 //! A line is refused if it leads out of the tree, overwrites something or makes a name that is none (laws T2, C5).
 
 use std::collections::{HashMap, HashSet};
-use std::io::{self, BufRead};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::Path;
 
 use sha2::{Digest, Sha256};
 use thiserror::Error;
@@ -270,7 +272,7 @@ fn check(lines: &[PlanLine]) -> Result<(), PlanError> {
 /// Opens a plan.
 ///
 /// # Errors
-/// Those of open(2).
-pub fn open(path: &std::path::Path) -> io::Result<Reader<io::BufReader<std::fs::File>>> {
-    Ok(Reader::new(io::BufReader::new(std::fs::File::open(path)?)))
+/// [`PlanError::Io`] of open(2).
+pub fn open(path: &Path) -> Result<Reader<BufReader<File>>, PlanError> {
+    Ok(Reader::new(BufReader::new(File::open(path)?)))
 }

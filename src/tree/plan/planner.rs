@@ -17,24 +17,11 @@ use crate::backing::{Dir, Kind, Stat};
 use crate::codec::guess::Guesser;
 use crate::names::BackingName;
 use crate::records::{PlanLine, Reason, TreePath};
-use crate::tree::tree_walk::{Listed, Mounts, Place, Visitor, walk};
+use crate::tree::apply::Observer;
+use crate::tree::tree_walk::{Listed, Mounts, Place, Visitor, threads, walk};
 
-/// A sink of plans. Called by several threads at a time.
-pub trait PlanSink: Sync {
-    /// A directory was planned, also if there is nothing to do in it.
-    fn take(&self, plan: &DirectoryPlan);
-
-    /// A directory could not be read; nothing is planned in it (law T3).
-    fn failed(&self, place: &Place, error: &io::Error);
-
-    /// A directory on another mount is left out.
-    fn left_out(&self, _place: &Place) {}
-
-    /// Is it to end before its end?
-    fn is_over(&self) -> bool {
-        false
-    }
-}
+/// A function that acts on the plan of a directory. Called by several threads at a time.
+pub type Take<'t> = dyn Fn(&DirectoryPlan) + Sync + 't;
 
 /// A planner of a tree.
 #[derive(Debug)]
@@ -45,19 +32,18 @@ pub struct Planner<'s> {
     pub options: &'s PlanOptions,
     /// The entries that are in question.
     pub filter: &'s Filter,
-    /// Number of threads that read.
-    pub threads: usize,
 }
 
 impl Planner<'_> {
-    /// Plans every directory.
+    /// Plans every directory, and has `take` act on it, also if there is nothing to do in it.
     ///
     /// # Errors
     /// The root can't be looked at.
-    pub fn plan(&self, sink: &dyn PlanSink) -> io::Result<()> {
+    pub fn plan(&self, observer: &dyn Observer, take: &Take<'_>) -> io::Result<()> {
         let mut visitor = TreeVisitor {
             planner: self,
-            sink,
+            observer,
+            take,
             top: Stat::of(self.root)?,
             choice: CharsetChoice::default(),
             known: Mutex::default(),
@@ -66,13 +52,13 @@ impl Planner<'_> {
         let roots = std::slice::from_ref(self.root);
         if self.options.needs_guesses() {
             let mut names = Guesser::new();
-            for (part, _) in walk(roots, Mounts::Stay, self.threads, &visitor)? {
+            for (part, _) in walk(roots, Mounts::Stay, threads(), &visitor)? {
                 names.merge(part);
             }
             visitor.choice = CharsetChoice::of(&names);
         }
         visitor.is_planning = true;
-        walk(roots, Mounts::Stay, self.threads, &visitor).map(drop)
+        walk(roots, Mounts::Stay, threads(), &visitor).map(drop)
     }
 }
 
@@ -80,7 +66,8 @@ impl Planner<'_> {
 /// the second.
 pub(super) struct TreeVisitor<'p> {
     pub(super) planner: &'p Planner<'p>,
-    sink: &'p dyn PlanSink,
+    observer: &'p dyn Observer,
+    take: &'p Take<'p>,
     /// Inode, device and mount of the root.
     pub(super) top: Stat,
     pub(super) choice: CharsetChoice,
@@ -107,12 +94,12 @@ impl<'p> Visitor for TreeVisitor<'p> {
             return entries.for_each(|name| guesser.add(name));
         }
         // With names missing, a new one might be taken unseen.
-        if !directory.is_whole || self.sink.is_over() {
+        if !directory.is_whole || self.observer.is_over() {
             return;
         }
         match self.planned(scope, &names, directory) {
-            Ok(planned) => self.sink.take(&planned),
-            Err(error) => self.sink.failed(directory.place, &error),
+            Ok(planned) => (self.take)(&planned),
+            Err(error) => self.observer.unread(directory.place, &error),
         }
     }
 
@@ -122,18 +109,18 @@ impl<'p> Visitor for TreeVisitor<'p> {
 
     fn failed(&self, _: &mut Self::State, place: &Arc<Place>, error: io::Error) {
         if self.is_planning {
-            self.sink.failed(place, &error);
+            self.observer.unread(place, &error);
         }
     }
 
     fn left_out(&self, _: &mut Self::State, place: &Arc<Place>) {
         if self.is_planning {
-            self.sink.left_out(place);
+            self.observer.left_out(place);
         }
     }
 
     fn is_over(&self) -> bool {
-        self.sink.is_over()
+        self.observer.is_over()
     }
 }
 

@@ -15,28 +15,9 @@ use serde_json::{Map, Value, json};
 use crate::codec::Charset;
 use crate::names::Quoted;
 use crate::names::quoted::unquote;
-use crate::records::{
-    Name, PlanEnd, PlanHeader, PlanLine, PlanRecord, Reason, describe, join_path, percent,
-};
+use crate::records::{Name, PlanEnd, PlanHeader, PlanLine, PlanRecord, Reason, describe, percent};
 
 const SHAPE: &str = r#"not a line of a plan: "OLD" -> "NEW" KIND INODE"#;
-
-impl PlanHeader {
-    /// Returns the header as a line of a readable plan, without its newline.
-    #[must_use]
-    pub fn readable(&self) -> String {
-        let options = Quoted(self.options.as_bytes());
-        format!("plan {} of {} by {options}", self.version, self.root)
-    }
-}
-
-impl PlanEnd {
-    /// Returns the end as a line of a readable plan, without its newline.
-    #[must_use]
-    pub fn readable(&self) -> String {
-        format!("\nend of plan {}", self.version)
-    }
-}
 
 impl PlanLine {
     /// Returns what becomes of the entry, to follow its old name.
@@ -60,13 +41,6 @@ impl PlanLine {
         })
     }
 
-    /// Returns the line of a readable plan that starts the directory of this entry.
-    #[must_use]
-    pub fn readable_directory(&self) -> String {
-        let path = [b"/".as_slice(), &join_path(&*self.directory)].concat();
-        format!("\nin {} {}\n", Quoted(&path), self.directory_inode)
-    }
-
     /// Returns the lines of a readable plan for this entry. An entry that is left is a comment, and so is each candidate, or a
     /// line into which a name can be written.
     #[must_use]
@@ -75,24 +49,18 @@ impl PlanLine {
         let kind = kind.as_str().unwrap_or_default();
         let old = Quoted(self.old.as_bytes());
         let tail = format!("{kind} {}", self.inode);
-        let change = format!("{old}{}", self.outcome());
-        let mut text = match self.what_stays() {
-            None => {
-                // A name that is not given has no text.
-                let charset = self.charset.filter(|_| self.new.is_some());
-                let confidence = self.confidence.filter(|_| self.new.is_some());
-                let reading = reading(charset, confidence, self.reason);
-                format!("{change}  {tail}  # {reading}")
-            }
-            Some(stays) if self.outcome().is_empty() => {
-                format!("# {change} {stays}: {}", describe(self.reason))
-            }
-            Some(stays) => format!("{change}  {tail}  # {stays}: {}", describe(self.reason)),
+        let (outcome, cause) = (self.outcome(), self.cause(None));
+        let mut text = if !self.is_left() {
+            // A name that is not given has no text.
+            let charset = self.charset.filter(|_| self.new.is_some());
+            let confidence = self.confidence.filter(|_| self.new.is_some());
+            let reading = reading(charset, confidence, self.reason);
+            format!("{old}{outcome}  {tail}  # {reading}{}\n", self.beware())
+        } else if outcome.is_empty() {
+            format!("# {old} {cause}\n")
+        } else {
+            format!("{old}{outcome}  {tail}  # {cause}\n")
         };
-        if let Some(warning) = self.warning {
-            text += &format!("; beware: {}", describe(warning));
-        }
-        text.push('\n');
         let leads = self.leads();
         if self.is_left() && self.new.is_none() && self.candidates.is_empty() {
             text += &format!("#{old} -> \"\"{leads}  {tail}\n");
@@ -249,11 +217,20 @@ fn tokens(line: &str) -> Result<Vec<Token<'_>>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tree::plan::{DirectoryPlan, PlanFormat};
 
     fn read(text: &str) -> Vec<Result<PlanRecord, String>> {
         let mut plan = ReadablePlan::default();
         let lines = text.lines().map(|line| plan.parse(line));
         lines.filter_map(Result::transpose).collect()
+    }
+
+    /// Returns the lines of a directory with one entry.
+    fn directory(line: &PlanLine) -> String {
+        PlanFormat::Readable.directory(&DirectoryPlan {
+            entries: 1,
+            lines: vec![line.clone()],
+        })
     }
 
     fn line(json: &str) -> Box<PlanLine> {
@@ -273,7 +250,7 @@ mod tests {
         ];
         for row in rows {
             let line = line(row);
-            let text = line.readable_directory() + &line.readable();
+            let text = directory(&line);
             assert_eq!(read(&text), [Ok(PlanRecord::Line(line))], "{text}");
         }
         let header = PlanHeader {
@@ -282,7 +259,8 @@ mod tests {
             options: "--only \"x\"".to_owned(),
         };
         let end = PlanEnd { version: 1 };
-        let text = header.readable() + "\n" + &end.readable();
+        let readable = PlanFormat::Readable;
+        let text = readable.header(header.root.as_bytes(), &header.options) + &readable.end();
         let records = [Ok(PlanRecord::Header(header)), Ok(PlanRecord::End(end))];
         assert_eq!(read(&text), records);
     }
@@ -298,7 +276,7 @@ mod tests {
             "# \"\\xE9\" stays: its charset is uncertain\n#\"\\xE9\" -> \"é\"  file 2  # iso-8859-1 56 %\n"
         );
         assert!(read(&text).is_empty());
-        let uncommented = left.readable_directory() + &text.replace("\n#", "\n");
+        let uncommented = directory(&left).replace("\n#\"", "\n\"");
         let wanted = r#"{"directory":{"text":""},"directory_inode":1,"old":{"bytes":"6Q=="},"new":{"text":"é"},"kind":"file","inode":2}"#;
         assert_eq!(read(&uncommented), [Ok(PlanRecord::Line(line(wanted)))]);
     }

@@ -25,8 +25,8 @@ pub enum JournalError {
         #[source]
         error: io::Error,
     },
-    /// There is a file of that name already; a journal is never overwritten.
-    #[error("{} is there already", Quoted(.0.as_os_str().as_bytes()))]
+    /// There is a file of that name already.
+    #[error("{} is there already, and a journal is never overwritten", Quoted(.0.as_os_str().as_bytes()))]
     Exists(PathBuf),
     /// Another process makes, applies or undoes this journal, or migrates this tree, one above it or one below.
     #[error(

@@ -17,7 +17,7 @@ use crate::backing::if_there;
 pub struct JournalPaths {
     /// The journals of earlier migrations, the last one last.
     pub earlier: Vec<PathBuf>,
-    /// The path of the next one; `None` where there is but one, and it is there.
+    /// The path of the next one, if there can be one.
     pub free: Option<PathBuf>,
 }
 
@@ -27,23 +27,26 @@ impl JournalPaths {
     /// # Errors
     /// It cannot be reached.
     pub fn only(journal: &Path) -> io::Result<Self> {
-        Self::of([journal.to_owned()])
+        let earlier = is_there(journal)?.then(|| journal.to_owned());
+        Ok(Self {
+            earlier: Vec::from_iter(earlier),
+            free: Some(journal.to_owned()),
+        })
     }
 
-    /// Finds the journals in a directory of the tree with that path.
+    /// Finds the journals of the tree with that path in the usual directory, which need not be there. Without `HOME` there is no
+    /// such directory, and no path for the next one.
     ///
     /// # Errors
     /// They cannot be reached.
-    pub fn within(directory: &Path, root: &Path) -> io::Result<Self> {
+    pub fn usual(root: &Path) -> io::Result<Self> {
+        let mut found = Self::default();
+        let Some(directory) = usual_directory() else {
+            return Ok(found);
+        };
         let first = directory.join(name_of(root));
         let later = (2..).map(|number| numbered(&first, number));
-        Self::of(std::iter::once(first.clone()).chain(later))
-    }
-
-    /// Takes the paths that journals may have, in their order.
-    fn of(paths: impl IntoIterator<Item = PathBuf>) -> io::Result<Self> {
-        let mut found = Self::default();
-        for path in paths {
+        for path in std::iter::once(first.clone()).chain(later) {
             if !is_there(&path)? {
                 found.free = Some(path);
                 break;
@@ -52,6 +55,30 @@ impl JournalPaths {
         }
         Ok(found)
     }
+
+    /// Opens the last journal of a finished migration with these options.
+    #[must_use]
+    pub fn finished(&self, options: &str) -> Option<Journal> {
+        let journals = self.earlier.iter().rev();
+        let mut journals = journals.filter_map(|path| Journal::open(path).ok());
+        journals.find(|journal| {
+            journal.state().status == Status::Finished && journal.header.options == options
+        })
+    }
+}
+
+/// Returns the directory of the journals to which nobody gave a path.
+fn usual_directory() -> Option<PathBuf> {
+    if rustix::process::geteuid().is_root() {
+        return Some("/var/lib/utf8fs".into());
+    }
+    let absolute = |name: &str| {
+        let path = PathBuf::from(std::env::var_os(name)?);
+        path.is_absolute().then_some(path)
+    };
+    let state = absolute("XDG_STATE_HOME");
+    let state = state.or_else(|| Some(absolute("HOME")?.join(".local/state")));
+    Some(state?.join("utf8fs"))
 }
 
 impl Journal {

@@ -46,8 +46,9 @@ use utf8fs::backing::Dir;
 use utf8fs::codec::Charset;
 use utf8fs::policy::Policy;
 use utf8fs::records::PlanLine;
+use utf8fs::tree::apply::Observer;
 use utf8fs::tree::plan::planner::Planner;
-use utf8fs::tree::plan::{CharsetSource, DirectoryPlan, Filter, PlanOptions, PlanSink};
+use utf8fs::tree::plan::{CharsetSource, Filter, PlanOptions};
 use utf8fs::tree::tree_walk::Place;
 
 /// No run takes longer, by timeout(1).
@@ -115,16 +116,9 @@ type Lines = BTreeMap<Vec<u8>, Vec<PlanLine>>;
 
 /// Everything that is planned for a tree.
 fn planned(root: &Path, options: &PlanOptions) -> Lines {
-    struct All(Mutex<Lines>);
-    impl PlanSink for All {
-        fn take(&self, plan: &DirectoryPlan) {
-            // Directories without lines have no path.
-            if !plan.lines.is_empty() {
-                let lines = plan.lines.clone();
-                assert!(self.0.lock().unwrap().insert(plan.path(), lines).is_none());
-            }
-        }
-        fn failed(&self, place: &Place, error: &std::io::Error) {
+    struct Readable;
+    impl Observer for Readable {
+        fn unread(&self, place: &Place, error: &std::io::Error) {
             panic!("{place:?}: {error}");
         }
     }
@@ -134,9 +128,15 @@ fn planned(root: &Path, options: &PlanOptions) -> Lines {
         root: &root,
         options,
         filter: &filter,
-        threads: 2,
     };
-    let all = All(Mutex::default());
-    planner.plan(&all).unwrap();
-    all.0.into_inner().unwrap()
+    let all = Mutex::new(Lines::new());
+    let planned = planner.plan(&Readable, &|plan| {
+        // Directories without lines have no path.
+        if !plan.lines.is_empty() {
+            let lines = plan.lines.clone();
+            assert!(all.lock().unwrap().insert(plan.path(), lines).is_none());
+        }
+    });
+    planned.unwrap();
+    all.into_inner().unwrap()
 }

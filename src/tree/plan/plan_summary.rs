@@ -1,0 +1,112 @@
+//! The summary of a plan: the entries of the largest directories, by the cause of their change.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use super::directory_plan::DirectoryPlan;
+use crate::names::BackingName;
+use crate::records::PlanLine;
+
+/// Directories that are listed one by one.
+const DIRECTORIES: usize = 10;
+
+/// The entries of a tree that a plan changes or leaves.
+#[derive(Debug, Default)]
+pub struct PlanSummary {
+    /// The directories with the most such entries, the largest first, by that number and the path.
+    pub largest: BTreeMap<(Reverse<u64>, Vec<u8>), DirectorySummary>,
+    /// The number of the other directories, and their entries together.
+    pub others: (u64, DirectorySummary),
+}
+
+/// The entries of a directory, or of several.
+#[derive(Debug, Default)]
+pub struct DirectorySummary {
+    /// The number of all entries.
+    pub entries: usize,
+    /// The entries that are changed or left, by the cause.
+    pub causes: BTreeMap<String, Cause>,
+}
+
+/// The entries with the same cause.
+#[derive(Debug, Default)]
+pub struct Cause {
+    /// Their number.
+    pub entries: u64,
+    /// The number of those of which the charset was guessed.
+    pub guessed: u64,
+    /// The sum of the confidences of these.
+    pub confidence: f64,
+    /// The first entry by its name, and what becomes of it.
+    pub sample: Option<(BackingName, String)>,
+}
+
+impl PlanSummary {
+    /// Adds the directory at a path.
+    pub fn add(&mut self, path: Vec<u8>, directory: DirectorySummary) {
+        let rank = (Reverse(directory.affected()), path);
+        self.largest.insert(rank, directory);
+        if self.largest.len() > DIRECTORIES
+            && let Some((_, smallest)) = self.largest.pop_last()
+        {
+            self.others.0 += 1;
+            self.others.1.merge(smallest);
+        }
+    }
+
+    /// Has it samples that stand for other entries, too?
+    #[must_use]
+    pub fn hides_names(&self) -> bool {
+        let all = self.largest.values().chain([&self.others.1]);
+        let mut causes = all.flat_map(|directory| directory.causes.values());
+        causes.any(|cause| cause.entries > 1)
+    }
+}
+
+impl DirectorySummary {
+    /// Returns the summary of those lines of a directory that `has` takes.
+    pub fn of(plan: &DirectoryPlan, has: impl Fn(&PlanLine) -> bool) -> Self {
+        let mut causes: BTreeMap<String, Cause> = BTreeMap::new();
+        for line in plan.lines.iter().filter(|line| has(line)) {
+            causes.entry(line.cause(None)).or_default().add(line);
+        }
+        Self {
+            entries: plan.entries,
+            causes,
+        }
+    }
+
+    /// Returns the number of entries that are changed or left.
+    #[must_use]
+    pub fn affected(&self) -> u64 {
+        self.causes.values().map(|cause| cause.entries).sum()
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.entries += other.entries;
+        for (text, cause) in other.causes {
+            self.causes.entry(text).or_default().merge(cause);
+        }
+    }
+}
+
+impl Cause {
+    fn add(&mut self, line: &PlanLine) {
+        self.entries += 1;
+        if let Some(confidence) = line.confidence.filter(|_| !line.is_left()) {
+            self.guessed += 1;
+            self.confidence += confidence;
+        }
+        if self.sample.as_ref().is_none_or(|(old, _)| line.old < *old) {
+            self.sample = Some((line.old.clone(), line.change()));
+        }
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.entries += other.entries;
+        self.guessed += other.guessed;
+        self.confidence += other.confidence;
+        let samples = [self.sample.take(), other.sample].into_iter().flatten();
+        self.sample = samples.min();
+    }
+}
