@@ -66,45 +66,37 @@ impl Invocation {
     /// It was mount(8), and the arguments are not as it writes them.
     pub(super) fn read(args: Vec<OsString>) -> Result<Self, clap::Error> {
         let is_helper =
-            |program: &&OsString| Path::new(program).file_name() == Some(HELPER.as_ref());
-        if let Some(program) = args.first().filter(is_helper) {
-            let helper = MountHelper::try_parse_from(&args)?;
-            let sloppy = (helper.sloppy > 0).then(|| "-osloppy".into());
-            let fake = (helper.fake > 0).then(|| "--dry-run".into());
-            let lists = helper.options.into_iter();
-            let lists = lists.flat_map(|list| ["-o".into(), list]);
-            let options = lists.chain(sloppy).chain(fake).collect();
-            let operands = [&helper.backing, &helper.mountpoint];
-            return Ok(Self::by_mount(program, options, operands));
-        }
+            |program: &OsString| Path::new(program).file_name() == Some(HELPER.as_ref());
         let is_operand = |arg: &OsString| !arg.as_bytes().starts_with(b"-");
-        Ok(match args.as_slice() {
-            [program, backing, mountpoint, option, options]
-                if option == "-o"
-                    && is_operand(backing)
-                    && is_operand(mountpoint)
-                    && !Cli::command()
-                        .get_subcommands()
-                        .any(|command| backing == command.get_name()) =>
-            {
-                let options = vec!["-o".into(), without_defaults(options)];
-                Self::by_mount(program, options, [backing, mountpoint])
-            }
-            _ => Self {
+        let is_command = |arg: &OsString| Cli::command().find_subcommand(arg).is_some();
+        let (options, operands) = if args.first().is_some_and(is_helper) {
+            let helper = MountHelper::try_parse_from(&args)?;
+            let lists = helper.options.into_iter();
+            let mut options: Vec<OsString> = lists.flat_map(|list| ["-o".into(), list]).collect();
+            options.extend((helper.sloppy > 0).then(|| "-osloppy".into()));
+            options.extend((helper.fake > 0).then(|| "--dry-run".into()));
+            (options, [helper.backing, helper.mountpoint])
+        } else if let [_, backing, mountpoint, option, options] = &*args
+            && option == "-o"
+            && is_operand(backing)
+            && is_operand(mountpoint)
+            && !is_command(backing)
+        {
+            let options = vec!["-o".into(), without_defaults(options)];
+            (options, [backing.clone(), mountpoint.clone()])
+        } else {
+            return Ok(Self {
                 args,
                 by_mount: false,
-            },
-        })
-    }
-
-    /// Makes the mount in the background that mount(8) asks for.
-    fn by_mount(program: &OsStr, options: Vec<OsString>, operands: [&OsString; 2]) -> Self {
-        let mut args = vec![program.to_owned(), "mount".into(), "--background".into()];
+            });
+        };
+        let program = args.into_iter().next().unwrap_or_default();
+        let mut args = vec![program, "mount".into(), "--background".into()];
         args.extend(options);
         args.push("--".into());
-        args.extend(operands.map(OsString::clone));
+        args.extend(operands);
         let by_mount = true;
-        Self { args, by_mount }
+        Ok(Self { args, by_mount })
     }
 
     /// The mount point, for errors, where mount(8) called: whoever reads them sees those of many mounts.
