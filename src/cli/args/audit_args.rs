@@ -9,7 +9,7 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
 use super::number;
-use super::values::{all_but_last, word};
+use super::values::word;
 use crate::names::rules::Verdict;
 use crate::os::user_tables::{PASSWD, number_in, table};
 use crate::policy::RuleName;
@@ -57,7 +57,7 @@ pub struct AuditLogArgs {
     pub until: Option<Timestamp>,
 
     /// Only offences against these rules
-    #[arg(long, value_name = "RULE,...", value_parser = all_but_last::<RuleName>(), value_delimiter = ',', action = ArgAction::Append, help_heading = "Which records")]
+    #[arg(long, value_name = "RULE,...", value_parser = word::<RuleName>(), value_delimiter = ',', action = ArgAction::Append, help_heading = "Which records")]
     pub rule: Vec<RuleName>,
 
     /// Only offences with these results

@@ -27,14 +27,6 @@ where
     })
 }
 
-/// Takes the words of all variants but the last: names against that rule reach no mount.
-pub(super) fn all_but_last<T>() -> impl TypedValueParser<Value = T>
-where
-    T: VariantArray + EnumMessage + Copy + Into<&'static str> + Send + Sync,
-{
-    one_of(T::VARIANTS.split_last().map_or(&[], |(_, rest)| rest))
-}
-
 /// Returns what the help says about a value.
 pub(in crate::cli) fn help(value: impl EnumMessage) -> &'static str {
     let help = value.get_message().or(value.get_documentation());
