@@ -251,7 +251,7 @@ pub struct SharedArgs {
     /// path, such as /run/systemd/journal.NAME/socket. For files with these names write ./-, ./syslog, ./journald.
     ///
     /// [default: - in the foreground, syslog in the background]
-    #[arg(long, value_name = "FILE", value_parser = log(), value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", value_parser = OsStringValueParser::new().try_map(|text| SinkKind::parse(&text)), value_hint = ValueHint::FilePath)]
     pub audit_log: Option<SinkKind>,
 
     /// How records are written
@@ -457,11 +457,6 @@ fn coding(label: &str) -> Result<Coding, String> {
         }
         not_on_offer(&unknown, "'utf8fs convert --list' lists what it takes")
     })
-}
-
-/// Takes the destination of the audit log.
-fn log() -> impl TypedValueParser<Value = SinkKind> {
-    OsStringValueParser::new().try_map(|text| SinkKind::parse(&text))
 }
 
 /// Takes the value of `--cache`.

@@ -103,7 +103,7 @@ impl Demo<'_> {
             match verb {
                 "$" => self.mount(rest)?,
                 "@file" => self.make_old_file(first, &name, what).map_err(not_made)?,
-                "@show" => self.show(rest)?,
+                "@show" => self.show(first, quoted)?,
                 "@try" => self.attempt(first, &name),
                 "@record" => self.out.line(&format!("  {}", self.record)),
                 _ => self.out.line(line),
@@ -149,11 +149,8 @@ impl Demo<'_> {
     }
 
     /// Shows the files of a directory on disk, and by which name each is listed and read in the mount. No two have the same content.
-    fn show(&mut self, directory: &str) -> Result<(), CommandError> {
-        let on_disk = self.root.join(directory);
-        let mounted = self.root.join("mnt");
-        let below = mounted.join(on_disk.file_name().unwrap_or_default());
-        let mounted = if below.is_dir() { below } else { mounted };
+    fn show(&mut self, on_disk: &str, mounted: &str) -> Result<(), CommandError> {
+        let [on_disk, mounted] = [on_disk, mounted].map(|directory| self.root.join(directory));
         let mut seen = HashMap::new();
         for name in entries(&mounted)? {
             let content = fs::read(mounted.join(&name)).doing("read through the mount")?;
