@@ -14,10 +14,6 @@ use crate::records::{List, PolicyFile};
 /// What stands in the way of the guard, or ended it.
 pub(super) fn run(args: GuardArgs) -> Result<(), CommandError> {
     program_log::queue(false);
-    guard::run(options(args)?)
-}
-
-fn options(args: GuardArgs) -> Result<GuardOptions, CommandError> {
     let names = config::conforming_keys(&args.conforming);
     let keys = PolicyFile {
         from: args.from.map(List),
@@ -26,7 +22,7 @@ fn options(args: GuardArgs) -> Result<GuardOptions, CommandError> {
     };
     let charset_map = args.charset_map.as_deref().map(charset_map::read);
     let charset_map = Arc::new(charset_map.transpose()?.unwrap_or_default());
-    Ok(GuardOptions {
+    guard::run(GuardOptions {
         directory: args.directory,
         policy: args.shared.policy,
         keys,

@@ -120,10 +120,6 @@ fn rows(policy: &LoadedPolicy, terms: &Terms, outlook: &Outlook) -> Vec<Row> {
         None => ("none", "unique"),
         Some(alike) => (alike.into(), "unique"),
     };
-    let exempt_key = match outlook.exempt {
-        Some(Exempt::Uid) => "exempt_uid",
-        Some(Exempt::Path) | None => "exempt",
-    };
     let values = json!({
         "section": section.map_or("none", |_| keys.name.as_deref().unwrap_or("first matching section")),
         "  path": keys.path.as_ref().map(|path| path.0.join(" ")),
@@ -149,7 +145,7 @@ fn rows(policy: &LoadedPolicy, terms: &Terms, outlook: &Outlook) -> Vec<Row> {
             "section" => vec![section.map(|_| table.start)],
             "forbid" => vec![whole("profile"), whole("forbid"), own("forbid")],
             "unique" => here(unique_key),
-            "exempt" => here(exempt_key),
+            "exempt" if outlook.exempt == Some(Exempt::Uid) => here("exempt_uid"),
             key => here(key),
         };
         let places = places.into_iter().flatten();

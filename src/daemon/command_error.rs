@@ -43,21 +43,17 @@ impl CommandError {
 
     /// Says that it keeps a mount from being made on `mountpoint`.
     #[must_use]
-    pub(super) fn on(self, mountpoint: &Path) -> Self {
+    pub(super) fn on(mut self, mountpoint: &Path) -> Self {
         let mountpoint = Quoted::of(mountpoint);
-        Self {
-            message: format!("cannot mount on {mountpoint}: {}", self.message),
-            ..self
-        }
+        self.message = format!("cannot mount on {mountpoint}: {}", self.message);
+        self
     }
 
     /// Adds what to do.
     #[must_use]
-    pub fn hint(self, hint: impl Into<String>) -> Self {
-        Self {
-            hint: Some(hint.into()),
-            ..self
-        }
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
     }
 }
 
