@@ -75,15 +75,11 @@ fn run_errand(
         (Errand::OpenLog, ..) => checked.audit.audit_log.open().map(opened),
         (Errand::ConnectSyslog, ..) => SinkKind::Syslog.open().map(opened),
         (Errand::ReadPolicy, _, Some(policy)) => {
-            in_memory(&serde_json::to_vec(&policy.text())?).map(opened)
+            // It may be longer than an answer.
+            let file = File::from(memfd_create(c"policy", MemfdFlags::CLOEXEC)?);
+            file.write_all_at(&serde_json::to_vec(&policy.text())?, 0)?;
+            Ok(opened(file.into()))
         }
         _ => Err(io::ErrorKind::Unsupported.into()),
     }
-}
-
-/// Returns a file in memory that holds `text`, which may be longer than an answer.
-fn in_memory(text: &[u8]) -> io::Result<OwnedFd> {
-    let file = File::from(memfd_create(c"policy", MemfdFlags::CLOEXEC)?);
-    file.write_all_at(text, 0)?;
-    Ok(file.into())
 }

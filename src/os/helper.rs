@@ -15,8 +15,7 @@
 //! kernel does so itself only when all threads of the daemon are gone. A thread that invalidates a dentry may wait
 //! for a program that waits for the daemon.
 
-use std::fs::File;
-use std::io::{self, IoSlice, IoSliceMut, Read};
+use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::OnceLock;
@@ -31,7 +30,7 @@ use rustix::net::{
     sendmsg, socketpair,
 };
 use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions, waitpid};
-use strum::FromRepr;
+use strum::{EnumCount, FromRepr};
 
 use super::child::let_go;
 use super::{Privilege, credentials, sandbox};
@@ -42,8 +41,8 @@ const LONGEST: usize = 4096;
 
 /// The number of helper processes.
 const COUNT: usize = 2;
-/// The number of lines to each: of sockets for one request at a time and its answer.
-const LINES: usize = 5;
+/// The number of lines to each: of sockets for one request at a time and its answer, one for each kind of errand.
+const LINES: usize = Errand::COUNT;
 
 /// The signal that tells the helper process that the daemon died.
 const DIED: i32 = libc::SIGUSR1;
@@ -53,9 +52,13 @@ const DONE: i32 = 0;
 const TEXT: i32 = -1;
 
 /// A request to the helper process: one byte, and in four the id of the process that it is about, or 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, FromRepr)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumCount, FromRepr)]
 #[repr(u8)]
 pub enum Errand {
+    /// Looks for the command name of a process. Reads /proc alone, so that the thread of this line is there to end the helper process.
+    Command,
+    /// Reads the status of a process.
+    Status,
     /// Unmounts the mount if it is free; answers with the outcome as a number of the caller's choice.
     Unmount,
     /// Takes the mount out of the tree; answers likewise.
@@ -64,25 +67,8 @@ pub enum Errand {
     OpenLog,
     /// Makes a datagram socket that is connected to the system's log.
     ConnectSyslog,
-    /// Reads the policy, in whatever form the daemon takes it.
+    /// Reads the policy: a file in memory, in whatever form the daemon takes it.
     ReadPolicy,
-    /// Looks for the command name of a process.
-    Command,
-    /// Reads the status of a process.
-    Status,
-}
-
-impl Errand {
-    /// Returns the index of the line that it goes by. Operations wait for the first only, whose errands just read /proc.
-    fn line(self) -> usize {
-        match self {
-            Self::Command | Self::Status => 0,
-            Self::Unmount | Self::Detach => 1,
-            Self::ReadPolicy => 2,
-            Self::OpenLog => 3,
-            Self::ConnectSyslog => 4,
-        }
-    }
 }
 
 /// The answer to an errand: a text of 4 KiB at most, or a descriptor.
@@ -168,8 +154,9 @@ pub fn open(errand: Errand) -> Option<io::Result<OwnedFd>> {
 fn ask(errand: Errand, pid: u32) -> Option<io::Result<Answer>> {
     let helpers = HELPERS.get()?.iter();
     let request = [&[errand as u8][..], &pid.to_le_bytes()].concat();
-    let mut gone = GONE.get(errand.line())?.lock();
-    let sockets = helpers.filter_map(|helper| helper.sockets.get(errand.line()));
+    let line = usize::from(errand as u8);
+    let mut gone = GONE.get(line)?.lock();
+    let sockets = helpers.filter_map(|helper| helper.sockets.get(line));
     for socket in sockets.skip(*gone) {
         let sent = retry_on_intr(|| send(socket, &request, SendFlags::NOSIGNAL));
         let sent = sent.map_err(io::Error::from);
@@ -183,20 +170,6 @@ fn ask(errand: Errand, pid: u32) -> Option<io::Result<Answer>> {
     }
     let all = "the helper processes were killed";
     Some(Err(io::Error::new(io::ErrorKind::BrokenPipe, all)))
-}
-
-/// The policy as [`Errand::ReadPolicy`] reads it now; `None` without a helper process.
-///
-/// # Errors
-/// As for [`text`].
-#[must_use]
-pub fn read_policy() -> Option<io::Result<Vec<u8>>> {
-    let text = open(Errand::ReadPolicy)?;
-    Some(text.and_then(|text| {
-        let mut whole = Vec::new();
-        File::from(text).read_to_end(&mut whole)?;
-        Ok(whole)
-    }))
 }
 
 /// Starts the helper processes of this process; once, and before there are threads. Returns in this process only.
@@ -214,13 +187,9 @@ pub fn start(errands: &Errands<'_>, privilege: Privilege) -> io::Result<()> {
 
 /// Starts a helper process.
 fn start_one(errands: &Errands<'_>, privilege: Privilege) -> io::Result<Helper> {
-    let (mut sockets, mut theirs) = (Vec::new(), Vec::new());
-    for _ in 0..LINES {
-        let (family, kind) = (AddressFamily::UNIX, SocketType::SEQPACKET);
-        let (end, other) = socketpair(family, kind, SocketFlags::CLOEXEC, None)?;
-        sockets.push(end);
-        theirs.push(other);
-    }
+    let (family, kind) = (AddressFamily::UNIX, SocketType::SEQPACKET);
+    let pairs = (0..LINES).map(|_| socketpair(family, kind, SocketFlags::CLOEXEC, None));
+    let (sockets, theirs) = pairs.collect::<rustix::io::Result<(Vec<_>, Vec<_>)>>()?;
     let daemon = rustix::process::getpid();
     let pid = sys::fork(|| live(errands, privilege, daemon, &theirs))?;
     drop(theirs);
@@ -286,7 +255,8 @@ fn live(
     let (run, cutter) = (errands.run, errands.cutter);
     let kept = lines.iter().map(AsFd::as_fd).chain(cutter);
     let kept = kept.chain(errands.policy_directory);
-    if let Err(error) = settle(privilege, daemon, kept) {
+    let kept: Vec<RawFd> = kept.map(|fd| fd.as_raw_fd()).collect();
+    if let Err(error) = settle(privilege, daemon, &kept) {
         return reply(processes.as_fd(), Err(error));
     }
     reply(processes.as_fd(), Ok(Answer::default()))?;
@@ -308,17 +278,13 @@ fn live(
     })
 }
 
-fn settle<'a>(
-    privilege: Privilege,
-    daemon: Pid,
-    kept: impl Iterator<Item = BorrowedFd<'a>>,
-) -> io::Result<()> {
+/// Gives up what the helper process does not need: of its descriptors all but `kept`.
+fn settle(privilege: Privilege, daemon: Pid, kept: &[RawFd]) -> io::Result<()> {
     // It fails nowhere: a child leads no group.
     rustix::process::setsid()?;
     std::env::set_current_dir("/")?;
     // The connection to the kernel is let go of: were it open here, a killed daemon would leave its callers waiting.
-    let kept: Vec<RawFd> = kept.map(|fd| fd.as_raw_fd()).collect();
-    let_go(c"utf8fs-helper", &kept)?;
+    let_go(c"utf8fs-helper", kept)?;
     if privilege == Privilege::Root {
         credentials::lock_capabilities(credentials::KEPT_BY_HELPER)?;
         rustix::thread::set_no_new_privs(true)?;

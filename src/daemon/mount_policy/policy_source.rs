@@ -25,7 +25,7 @@ use crate::backing::{Dir, file};
 use crate::daemon::command_error::{CommandError, Doing, reason};
 use crate::daemon::mount_paths::{Ruled, ruled_by};
 use crate::names::Quoted;
-use crate::os::helper;
+use crate::os::helper::{self, Errand};
 use crate::os::user_tables::{GROUP, PASSWD, table};
 use crate::records::{Name, PolicyFile, PolicyText, TextFile};
 
@@ -79,8 +79,8 @@ impl PolicySource {
     /// # Errors
     /// Those of the helper process.
     pub fn read(&self) -> io::Result<LoadedPolicy> {
-        let text = match helper::read_policy() {
-            Some(text) => serde_json::from_slice(&text?)?,
+        let text = match helper::open(Errand::ReadPolicy) {
+            Some(text) => serde_json::from_str(&io::read_to_string(File::from(text?))?)?,
             None => self.text(),
         };
         Ok(LoadedPolicy::new(text, &self.ruled))

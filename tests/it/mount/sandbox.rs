@@ -217,7 +217,7 @@ fn the_running_daemon_and_its_helper_are_as_docs_security_md_says() {
         .collect();
     entries.sort();
     assert_eq!(entries, ["dev", "proc"]);
-    // A helper process holds one thing of the daemon's, that which aborts the connection; five sockets, and /dev/null thrice.
+    // A helper process holds one thing of the daemon's, that which aborts the connection; seven sockets, and /dev/null thrice.
     for helper in helpers {
         let held = std::fs::read_dir(format!("/proc/{helper}/fd")).unwrap();
         let mut held: Vec<String> = held
@@ -229,7 +229,8 @@ fn the_running_daemon_and_its_helper_are_as_docs_security_md_says() {
         assert_eq!(
             held,
             [
-                "abort", "null", "null", "null", "socket", "socket", "socket", "socket", "socket"
+                "abort", "null", "null", "null", "socket", "socket", "socket", "socket", "socket",
+                "socket", "socket"
             ]
         );
     }
