@@ -108,7 +108,7 @@ impl Session {
         });
         if let Err(error) = &ready {
             log::error!("{} is not ready: {error}", self.mountpoint());
-            self.attached.detach().map(drop)?;
+            self.attached.spot.detach().map(drop)?;
         }
         ready
     }
@@ -130,12 +130,12 @@ impl Session {
     /// Acts on a signal to end; `again` if it is not the first.
     fn stop(&self, again: bool) {
         let mount = self.mountpoint();
-        let mut outcome = self.attached.unmount();
+        let mut outcome = self.attached.spot.unmount();
         let asked = Instant::now();
         // What holds it may be gone in a moment: our own question whether it answers, or a program that just ended.
         while !again && matches!(outcome, Ok(UnmountOutcome::Busy)) && asked.elapsed() < PATIENCE {
             thread::sleep(PATIENCE / 20);
-            outcome = self.attached.unmount();
+            outcome = self.attached.spot.unmount();
         }
         match outcome {
             Ok(UnmountOutcome::Done) => {
@@ -146,7 +146,7 @@ impl Session {
             Ok(UnmountOutcome::Gone) => {
                 log::info!("{mount} was unmounted before; serving what is open");
             }
-            Ok(UnmountOutcome::Busy) => match self.attached.detach() {
+            Ok(UnmountOutcome::Busy) => match self.attached.spot.detach() {
                 Ok(_) => log::warn!(
                     "{mount} is still in use: detached; serving what is open, send the signal again to end at once"
                 ),
@@ -189,7 +189,7 @@ impl Session {
         if let Err(error) = self.attached.abort() {
             log::debug!("the connection was not aborted: {error}");
         }
-        let left = self.attached.detach();
+        let left = self.attached.spot.detach();
         // A read at the end of the connection, as of the release of the last file before a mere unmount, fails
         // with ECONNABORTED too. So the error does not say how it ended.
         if let Err(error) = result

@@ -119,7 +119,10 @@ fn the_table_of_mounts_shows_type_source_and_flags_before_a_daemon_answers() {
         "{line}"
     );
     assert!(line.contains("default_permissions,allow_other"), "{line}");
-    assert_eq!(mounted.attached.unmount().unwrap(), UnmountOutcome::Done);
+    assert_eq!(
+        mounted.attached.spot.unmount().unwrap(),
+        UnmountOutcome::Done
+    );
     assert!(already_mounted(place.path()).unwrap().is_none());
 }
 
@@ -167,7 +170,10 @@ fn the_root_of_a_foreign_dead_mount_is_left_alone() {
     drop(fuse);
     let mounted = mount(&place.spec()).unwrap();
     assert_eq!(place.mounts(), ["fuse.other", "fuse.utf8fs"]);
-    assert_eq!(mounted.attached.unmount().unwrap(), UnmountOutcome::Done);
+    assert_eq!(
+        mounted.attached.spot.unmount().unwrap(),
+        UnmountOutcome::Done
+    );
     assert_eq!(place.mounts(), ["fuse.other"]);
 }
 
@@ -176,9 +182,18 @@ fn what_is_open_keeps_it_mounted_until_it_is_detached() {
     let Some(place) = Place::new() else { return };
     let mounted = mount(&place.spec()).unwrap();
     let open = Dir::open_root(place.path()).unwrap().into_fd();
-    assert_eq!(mounted.attached.unmount().unwrap(), UnmountOutcome::Busy);
-    assert_eq!(mounted.attached.detach().unwrap(), UnmountOutcome::Done);
-    assert_eq!(mounted.attached.detach().unwrap(), UnmountOutcome::Gone);
+    assert_eq!(
+        mounted.attached.spot.unmount().unwrap(),
+        UnmountOutcome::Busy
+    );
+    assert_eq!(
+        mounted.attached.spot.detach().unwrap(),
+        UnmountOutcome::Done
+    );
+    assert_eq!(
+        mounted.attached.spot.detach().unwrap(),
+        UnmountOutcome::Gone
+    );
     assert!(place.mounts().is_empty());
     // Waits for the answer of a daemon until the connection is cut.
     let asking = std::thread::spawn(move || fstat(&open).unwrap_err());
@@ -194,12 +209,24 @@ fn a_foreign_mount_on_ours_is_never_unmounted() {
     let Some(place) = Place::new() else { return };
     let mounted = mount(&place.spec()).unwrap();
     place.cover(place.path());
-    assert_eq!(mounted.attached.unmount().unwrap(), UnmountOutcome::Covered);
-    assert_eq!(mounted.attached.detach().unwrap(), UnmountOutcome::Covered);
+    assert_eq!(
+        mounted.attached.spot.unmount().unwrap(),
+        UnmountOutcome::Covered
+    );
+    assert_eq!(
+        mounted.attached.spot.detach().unwrap(),
+        UnmountOutcome::Covered
+    );
     assert_eq!(place.mounts(), ["fuse.utf8fs", "tmpfs"]);
     place.uncover(place.path());
-    assert_eq!(mounted.attached.unmount().unwrap(), UnmountOutcome::Done);
-    assert_eq!(mounted.attached.unmount().unwrap(), UnmountOutcome::Gone);
+    assert_eq!(
+        mounted.attached.spot.unmount().unwrap(),
+        UnmountOutcome::Done
+    );
+    assert_eq!(
+        mounted.attached.spot.unmount().unwrap(),
+        UnmountOutcome::Gone
+    );
 }
 
 #[test]
@@ -209,7 +236,10 @@ fn a_foreign_mount_in_the_place_of_ours_is_never_unmounted() {
     place.uncover(place.path());
     // The kernel gives the lowest free number, so mostly that of ours.
     place.cover(place.path());
-    assert_eq!(mounted.attached.unmount().unwrap(), UnmountOutcome::Gone);
+    assert_eq!(
+        mounted.attached.spot.unmount().unwrap(),
+        UnmountOutcome::Gone
+    );
     drop(mounted);
     assert_eq!(place.mounts(), ["tmpfs"]);
 }
@@ -224,14 +254,17 @@ fn another_mount_of_the_same_source_in_the_place_of_ours_is_never_unmounted() {
     place.uncover(place.path());
     let second = mount(&place.spec()).unwrap();
     assert_ne!(first.attached.spot.id, second.attached.spot.id);
-    assert_ne!(first.attached.unmount().unwrap(), UnmountOutcome::Done);
-    assert_ne!(first.attached.detach().unwrap(), UnmountOutcome::Done);
+    assert_ne!(first.attached.spot.unmount().unwrap(), UnmountOutcome::Done);
+    assert_ne!(first.attached.spot.detach().unwrap(), UnmountOutcome::Done);
     // Nor does aborting the first hurt the second.
     first.attached.abort().unwrap();
     drop(first);
     assert_eq!(place.mounts(), ["fuse.utf8fs"]);
     drop(second.fuse_fd);
-    assert_eq!(second.attached.unmount().unwrap(), UnmountOutcome::Done);
+    assert_eq!(
+        second.attached.spot.unmount().unwrap(),
+        UnmountOutcome::Done
+    );
 }
 
 #[test]
@@ -245,7 +278,10 @@ fn a_mount_is_found_again_where_a_directory_above_was_renamed() {
     })
     .unwrap();
     rustix::fs::rename(&before, &after).unwrap();
-    assert_eq!(mounted.attached.unmount().unwrap(), UnmountOutcome::Done);
+    assert_eq!(
+        mounted.attached.spot.unmount().unwrap(),
+        UnmountOutcome::Done
+    );
     assert!(already_mounted(&after.join("m")).unwrap().is_none());
 }
 

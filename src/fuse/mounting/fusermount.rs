@@ -74,23 +74,24 @@ fn spawn(arguments: &[&OsStr], input: Option<&OwnedFd>) -> io::Result<Child> {
     Err(io::Error::new(io::ErrorKind::NotFound, missing))
 }
 
+/// Returns the options of a mount. It always sets `nosuid` and `nodev` for an ordinary user.
 fn options(spec: &MountSpec) -> OsString {
     let mut options = b"fsname=".to_vec();
-    options.extend(escape(spec.source.as_bytes()));
+    for &octet in spec.source.as_bytes() {
+        // What separates options is escaped.
+        if matches!(octet, b',' | b'\\') {
+            options.push(b'\\');
+        }
+        options.push(octet);
+    }
     options.extend(format!(",subtype=utf8fs{}", spec.words()).bytes());
-    for word in spec.flags.to_helper() {
-        options.push(b',');
-        options.extend(word.bytes());
+    for word in spec.flags.words() {
+        // It does not know these: FUSE leaves access times to the daemon.
+        if !["nodiratime", "relatime", "strictatime"].contains(&word) {
+            options.extend(format!(",{word}").bytes());
+        }
     }
     OsString::from_vec(options)
-}
-
-/// Escapes what separates options, as fusermount3 takes it back.
-fn escape(value: &[u8]) -> impl Iterator<Item = u8> {
-    value.iter().flat_map(|&octet| {
-        let sign = matches!(octet, b',' | b'\\').then_some(b'\\');
-        sign.into_iter().chain([octet])
-    })
 }
 
 /// Says what fusermount3 said on its error output.

@@ -23,9 +23,6 @@ const ACCESS_TIMES: KernelFlags = KernelFlags::NOATIME
     .union(KernelFlags::STRICTATIME);
 
 /// The flags that mount(8) calls filesystem-independent.
-///
-/// fusermount3 always sets `nosuid` and `nodev` for an ordinary user, and does not know `nodiratime`, `relatime`
-/// and `strictatime`. Those are not handed to it: FUSE leaves access times to the daemon anyway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MountFlags(pub(super) KernelFlags);
 
@@ -64,12 +61,6 @@ impl MountFlags {
             .into_iter()
             .filter(move |(.., flag)| self.0.contains(*flag));
         set.map(|(word, ..)| word)
-    }
-
-    /// Returns the words that fusermount3 knows.
-    pub(super) fn to_helper(self) -> impl Iterator<Item = &'static str> {
-        self.words()
-            .filter(|word| !matches!(*word, "nodiratime" | "relatime" | "strictatime"))
     }
 }
 

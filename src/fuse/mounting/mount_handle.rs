@@ -60,8 +60,7 @@ pub struct Spot {
     source: Vec<u8>,
 }
 
-/// The mount of this process. Dropped, it is detached, unless it is gone or covered. Where there is a helper process, that unmounts
-/// and detaches it: this process cannot.
+/// The mount of this process. Dropped, it is detached, unless it is gone or covered.
 #[derive(Debug)]
 pub struct Attached {
     /// Its place, for the helper process too.
@@ -85,24 +84,6 @@ impl Attached {
             .inspect_err(|error| log::debug!("the connection cannot be aborted: {error}"))
             .ok();
         Ok(Self { spot, abort })
-    }
-
-    /// Unmounts it if nobody uses it, and nothing else.
-    ///
-    /// # Errors
-    /// The system refused for another reason than use, or fusermount3 is not there; `BrokenPipe` if the
-    /// helper processes are gone.
-    pub fn unmount(&self) -> io::Result<UnmountOutcome> {
-        by_helper(Errand::Unmount).unwrap_or_else(|| self.spot.unmount())
-    }
-
-    /// Takes it out of the tree of mounts, and nothing else: whoever is in it stays and is served, nobody gets in
-    /// any more. Never [`UnmountOutcome::Busy`].
-    ///
-    /// # Errors
-    /// As for [`Self::unmount`].
-    pub fn detach(&self) -> io::Result<UnmountOutcome> {
-        by_helper(Errand::Detach).unwrap_or_else(|| self.spot.detach())
     }
 
     /// Cuts the connection: whatever waits for the daemon fails with ECONNABORTED or ENOTCONN, and the daemon's
@@ -149,11 +130,15 @@ impl Spot {
         Path::new(CONNECTIONS).join(self.abort_file()).is_file()
     }
 
-    /// [`Attached::unmount`], by this process.
+    /// Unmounts it if nobody uses it, and nothing else. Where this process has a helper process, that does so: this one cannot.
     ///
     /// # Errors
-    /// The system refused for another reason than use, or fusermount3 is not there.
+    /// The system refused for another reason than use, or fusermount3 is not there; `BrokenPipe` if the
+    /// helper processes are gone.
     pub fn unmount(&self) -> io::Result<UnmountOutcome> {
+        if let Some(outcome) = by_helper(Errand::Unmount) {
+            return outcome;
+        }
         // An open descriptor would make it busy, so what follows goes by path.
         let path = match self.standing()? {
             Ok((_root, path)) => path,
@@ -168,11 +153,15 @@ impl Spot {
         }
     }
 
-    /// [`Attached::detach`], by this process.
+    /// Takes it out of the tree of mounts, and nothing else: whoever is in it stays and is served, nobody gets in
+    /// any more. Never [`UnmountOutcome::Busy`].
     ///
     /// # Errors
     /// As for [`Self::unmount`].
     pub fn detach(&self) -> io::Result<UnmountOutcome> {
+        if let Some(outcome) = by_helper(Errand::Detach) {
+            return outcome;
+        }
         match self.standing()? {
             Ok((root, path)) => take_out(&root, &path).map(|()| UnmountOutcome::Done),
             Err(outcome) => Ok(outcome),
@@ -228,7 +217,7 @@ impl Spot {
 
 impl Drop for Attached {
     fn drop(&mut self) {
-        if let Err(error) = self.detach() {
+        if let Err(error) = self.spot.detach() {
             let path = Quoted::of(&self.spot.path);
             log::error!("{path} may still be mounted, without a daemon: {error}");
         }
