@@ -15,7 +15,7 @@ pub(super) struct BackingRoot {
     pub(super) root: OwnedFd,
     /// A descriptor by which file handles of its filesystem are opened, for who may.
     pub(super) by_handle: Option<OwnedFd>,
-    /// The flags of the mount that it lies on, `ST_RDONLY` and so on.
+    /// The flags of the mount that it lies on, `ST_RDONLY` and so on; a view has more.
     pub(super) flags: u64,
     /// Are mounts inside it entered?
     pub(super) enters: bool,
@@ -33,15 +33,22 @@ pub(super) fn open(config: &MountConfig, privilege: Privilege) -> io::Result<Bac
     // Only who may list it can show it.
     drop(Entries::open(&root, 0)?);
     let flags = stat_filesystem(&root)?.f_flag.bits();
-    let as_it_is = privilege == Privilege::User || config.cross_mounts;
-    let view = if as_it_is { None } else { view_of(&root) };
+    let is_root = privilege == Privilege::Root;
+    let view = (is_root && !config.cross_mounts).then(|| private_clone(&root));
+    let view = view.and_then(|view| {
+        let warn = |error: &_| {
+            log::warn!(
+                "mounts inside the backing directory are entered, since this kernel gives no view without them: {error}"
+            );
+        };
+        view.inspect_err(warn).ok()
+    });
     let reads_quietly = mount_flags::set_access_times(config, view.as_ref());
     let enters = view.is_none();
     let root = view.unwrap_or(root);
-    let by_handle = match privilege {
-        Privilege::User => None,
-        Privilege::Root => Some(file::reopen(&root, libc::O_RDONLY | libc::O_DIRECTORY)?),
-    };
+    let for_handles = libc::O_RDONLY | libc::O_DIRECTORY;
+    let by_handle = is_root.then(|| file::reopen(&root, for_handles));
+    let by_handle = by_handle.transpose()?;
     Ok(BackingRoot {
         root,
         by_handle,
@@ -49,15 +56,4 @@ pub(super) fn open(config: &MountConfig, privilege: Privilege) -> io::Result<Bac
         enters,
         reads_quietly,
     })
-}
-
-/// A view of the directory alone, where the kernel gives one.
-fn view_of(root: &OwnedFd) -> Option<OwnedFd> {
-    private_clone(root)
-        .inspect_err(|error| {
-            log::warn!(
-                "mounts inside the backing directory are entered, since this kernel gives no view without them: {error}"
-            );
-        })
-        .ok()
 }

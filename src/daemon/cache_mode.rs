@@ -10,7 +10,6 @@ use crate::backing::watch::Watcher;
 use crate::backing::{FileHandle, FsType};
 use crate::coherence::watched::LONGEST;
 use crate::coherence::{Keeping, Times};
-use crate::os::Privilege;
 use crate::records::CacheMode;
 
 /// Time that a change made below may go unseen by default.
@@ -25,11 +24,10 @@ const FOR_EVER: Duration = Duration::from_secs(86_400 * 3650);
 /// `--cache watch` was asked for and cannot be had.
 pub(super) fn decide(
     asked: Option<CacheMode>,
-    privilege: Privilege,
     backing: &BackingRoot,
 ) -> Result<Keeping, CommandError> {
     let below = FsType::of(&backing.root).ok();
-    let watcher = || watcher(privilege, below, backing);
+    let watcher = || watcher(below, backing);
     let by_option = || Err("as --cache says".to_owned());
     let (unheard, watcher) = match asked {
         Some(CacheMode::Seconds(kept)) => (Duration::from_secs_f64(kept), by_option()),
@@ -57,29 +55,21 @@ pub(super) fn decide(
     })
 }
 
-fn watcher(
-    privilege: Privilege,
-    below: Option<FsType>,
-    backing: &BackingRoot,
-) -> io::Result<Watcher> {
+fn watcher(below: Option<FsType>, backing: &BackingRoot) -> io::Result<Watcher> {
     let root = &backing.root;
-    let has_handles = || -> io::Result<bool> {
-        let handle = FileHandle::of(root)?.zip(backing.by_handle.as_ref());
-        let opened = handle.map(|(handle, mount)| handle.open(mount.as_fd(), libc::O_PATH));
-        Ok(matches!(opened, Some(Ok(Some(_)))))
+    let Some(by_handle) = &backing.by_handle else {
+        return Err(io::Error::other("it is for root"));
     };
-    let lack = if privilege != Privilege::Root {
-        Some("it is for root")
-    } else if !below.is_some_and(FsType::is_local) {
-        Some("this filesystem may not tell of all changes")
-    } else if !doubts_names() {
-        Some("it takes Linux 6.2")
-    } else if !has_handles()? {
-        Some("this filesystem has no file handles that can be opened")
-    } else {
-        None
-    };
-    if let Some(lack) = lack {
+    if !below.is_some_and(FsType::is_local) {
+        let lack = "this filesystem may not tell of all changes";
+        return Err(io::Error::other(lack));
+    }
+    if !doubts_names() {
+        return Err(io::Error::other("it takes Linux 6.2"));
+    }
+    let opened = FileHandle::of(root)?.map(|handle| handle.open(by_handle.as_fd(), libc::O_PATH));
+    if !matches!(opened, Some(Ok(Some(_)))) {
+        let lack = "this filesystem has no file handles that can be opened";
         return Err(io::Error::other(lack));
     }
     let mut watcher = Watcher::new()?;

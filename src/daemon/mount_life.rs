@@ -32,14 +32,11 @@ use crate::os::sandbox::Setting;
 use crate::os::sd_notify::Manager;
 use crate::os::{Privilege, Sandbox, credentials, map_large_blocks};
 
-/// Descriptors of the daemon beside its threads: standard streams, logs, signals, the backing directory.
-const OWN_DESCRIPTORS: u64 = 29;
+/// Descriptors of the daemon beside its threads: standard streams, logs, signals, helper processes, the backing directory.
+const OWN_DESCRIPTORS: usize = 33;
 
 /// With fewer than this nothing can be served.
-const FEWEST_DESCRIPTORS: u64 = 32;
-
-/// The limit of open files, where there is none.
-const SOME_DESCRIPTORS: u64 = 1024;
+const FEWEST_DESCRIPTORS: usize = 32;
 
 /// Mounts and serves until the mount is taken away. In the background this is the process that [`start`](super::background::start) started.
 ///
@@ -55,14 +52,12 @@ pub fn run(mut config: MountConfig) -> Result<Ended, CommandError> {
         false => Manager::find(),
     };
     credentials::raise_limits();
-    let descriptors = credentials::raise_nofile()
-        .doing("raise the limit of open files")?
-        .unwrap_or(SOME_DESCRIPTORS);
+    let descriptors = credentials::raise_nofile().doing("raise the limit of open files")?;
     let rings = plan_rings(config.uring, config.locks, config.threads, descriptors);
     let threads = config.threads + rings.as_ref().map_or(0, Plan::threads);
     // Each thread has one towards the kernel.
-    let own = OWN_DESCRIPTORS + u64::try_from(threads).unwrap_or(u64::MAX);
-    let descriptors = descriptors.saturating_sub(own).max(FEWEST_DESCRIPTORS);
+    let descriptors = descriptors.saturating_sub(OWN_DESCRIPTORS + threads);
+    let descriptors = descriptors.max(FEWEST_DESCRIPTORS);
     let (coherence, auditor) = filesystem(&mut config, descriptors)?;
     let fs = Arc::clone(&coherence.fs);
     // Whoever follows changes does so until its other end is closed.
@@ -210,7 +205,7 @@ fn open_backing(
 ) -> Result<(BackingRoot, Keeping), CommandError> {
     let shown = Quoted::of(&config.checked.backing);
     let backing = backing_root::open(config, privilege).doing(&format!("open {shown}"))?;
-    let keeping = cache_mode::decide(config.cache, privilege, &backing)?;
+    let keeping = cache_mode::decide(config.cache, &backing)?;
     Ok((backing, keeping))
 }
 
@@ -219,7 +214,7 @@ fn open_backing(
 /// What the mounts below forbid is added to the flags.
 fn filesystem(
     config: &mut MountConfig,
-    descriptors: u64,
+    most_descriptors: usize,
 ) -> Result<(Arc<Coherence>, Arc<Auditor>), CommandError> {
     let privilege = Privilege::of_thread();
     if privilege == Privilege::Root {
@@ -235,7 +230,7 @@ fn filesystem(
         root: backing.root,
         by_handle: backing.by_handle,
         keeps_places: keeping.watcher.is_ok(),
-        most_descriptors: usize::try_from(descriptors).unwrap_or(usize::MAX),
+        most_descriptors,
         settings: Settings {
             unique: checked.resolved.unique,
             unseen: keeping.times.unheard,

@@ -17,7 +17,7 @@ use crate::fuse::status::ATTRIBUTE;
 use crate::names::Quoted;
 use crate::os::child::Child;
 use crate::os::credentials::become_user;
-use crate::os::mountinfo::{self, MountInfo};
+use crate::os::mountinfo;
 use crate::records::{BackingFault, FormatHead, MountStatus, NoAnswer, NoStatus, STATUS_FORMAT};
 
 /// Time that a daemon has to answer. It waits for nothing but its turn.
@@ -165,7 +165,12 @@ fn ask_here(path: &Path) -> Answer {
         let hint = format!("ask {mount} itself");
         return Err(NoStatus::new(NoAnswer::Unknown, message, &hint));
     }
-    let status = become_owner(&mount)
+    // Root is not let into another user's mount either, unless that has `allow_other`; but it may become that user.
+    let owner = mount.owner().filter(|(uid, _)| {
+        *uid != 0 && geteuid().is_root() && mount.option("allow_other").is_none()
+    });
+    let status = owner
+        .map_or(Ok(()), |(uid, gid)| become_user(uid, gid))
         .and_then(|()| xattr::whole(|status| xattr::get(&root, ATTRIBUTE, status)))
         .map_err(|error| refused(shown, &error))?;
     let mut status = understood(&status)?;
@@ -243,18 +248,6 @@ fn backing_fault(status: &MountStatus, root: OwnedFd) -> Option<BackingFault> {
         Err(Errno::NOENT) => Some(BackingFault::Gone),
         // Who may not look does not know.
         Err(_) => None,
-    }
-}
-
-/// Root is not let into another user's mount either, unless that has `allow_other`; but it may become that user.
-fn become_owner(mount: &MountInfo) -> io::Result<()> {
-    match mount.owner() {
-        Some((uid, gid))
-            if uid != 0 && geteuid().is_root() && mount.option("allow_other").is_none() =>
-        {
-            Ok(become_user(uid, gid)?)
-        }
-        _ => Ok(()),
     }
 }
 

@@ -37,7 +37,7 @@ pub fn plan_rings(
     uring: Uring,
     locks: LocksAt,
     threads: usize,
-    descriptors: u64,
+    descriptors: usize,
 ) -> Result<Plan, NoRings> {
     if uring == Uring::Off {
         return Err(NoRings::Off);
@@ -53,7 +53,7 @@ pub fn plan_rings(
         Ok(_) => return Err(NoRings::Parameter),
         Err(_) => return Err(NoRings::Unsupported),
     }
-    let share = usize::try_from(descriptors).unwrap_or(usize::MAX) / SHARE;
+    let share = descriptors / SHARE;
     let plan = Plan::of_machine(threads, share).map_err(|error| refused(&error))?;
     // One for each CPU may be more than that.
     match plan.threads() <= 2 * share {

@@ -333,15 +333,26 @@ pub fn is_member(pid: u32, gid: u32, groups: &std::collections::BTreeSet<u32>) -
 /// The kernel takes 8 bytes for each descriptor for which it makes room.
 const MOST_ROOM: u64 = 65_536;
 
-/// Raises the soft limit on open descriptors to the hard one, and has room made for as many; `None` if there is no limit.
+/// The limit of open descriptors, where there is none.
+const SOME_DESCRIPTORS: usize = 1024;
+
+/// Raises the soft limit on open descriptors to the hard one, and returns it.
+///
+/// Has the kernel make room for as many while this process has one thread. Later it would wait for all processors, some
+/// milliseconds, each time their table is doubled (`expand_fdtable` in fs/file.c).
 ///
 /// # Errors
 /// Those of setrlimit(2).
-pub fn raise_nofile() -> io::Result<Option<u64>> {
+pub fn raise_nofile() -> io::Result<usize> {
     let hard = rustix::process::getrlimit(Resource::Nofile).maximum;
     set_limit(Resource::Nofile, hard)?;
-    make_room(hard);
-    Ok(hard)
+    let highest = hard.unwrap_or(MOST_ROOM).min(MOST_ROOM) - 1;
+    let highest = std::os::fd::RawFd::try_from(highest).unwrap_or_default();
+    if let Err(error) = rustix::io::fcntl_dupfd_cloexec(io::stderr(), highest) {
+        log::debug!("descriptors get room as they come: {error}");
+    }
+    let limit = hard.map(|hard| usize::try_from(hard).unwrap_or(usize::MAX));
+    Ok(limit.unwrap_or(SOME_DESCRIPTORS))
 }
 
 /// Sets the soft and the hard limit on a resource.
@@ -351,16 +362,6 @@ fn set_limit(resource: Resource, limit: Option<u64>) -> rustix::io::Result<()> {
         maximum: limit,
     };
     rustix::process::setrlimit(resource, both)
-}
-
-/// Has the kernel make room for descriptors while this process has one thread. Later it would wait for all processors, some
-/// milliseconds, each time their table is doubled (`expand_fdtable` in fs/file.c).
-fn make_room(limit: Option<u64>) {
-    let highest = limit.unwrap_or(MOST_ROOM).min(MOST_ROOM) - 1;
-    let highest = std::os::fd::RawFd::try_from(highest).unwrap_or_default();
-    if let Err(error) = rustix::io::fcntl_dupfd_cloexec(io::stderr(), highest) {
-        log::debug!("descriptors get room as they come: {error}");
-    }
 }
 
 /// Raises the limits on the size of files, processor time, memory and threads, which may have been meant for a shell.

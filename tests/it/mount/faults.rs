@@ -320,7 +320,7 @@ fn one_user_cannot_take_all_descriptors() {
         tree.file(format!("n{n}").as_bytes(), b"content");
     }
     // How many descriptors rings take depends on the machine.
-    let mount = Mount::start_limited(&tree, 192, &["--uring", "off"]);
+    let mount = Mount::start_limited(&tree, 196, &["--uring", "off"]);
     // Holds the files until its standard input ends.
     let hoard = |uid| -> (Child, usize) {
         let script = "for (0..199) { open my $f, '<', qq{n$_} or last; push @held, $f } \
