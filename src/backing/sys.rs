@@ -574,7 +574,7 @@ fn signal_set(signals: &[libc::c_int]) -> libc::sigset_t {
 ///
 /// # Errors
 /// Those of `pthread_sigmask(3)`.
-pub fn unblock_signals(signals: &[libc::c_int]) -> io::Result<()> {
+pub(crate) fn unblock_signals(signals: &[libc::c_int]) -> io::Result<()> {
     let set = signal_set(signals);
     // SAFETY: `set` is only read; the set of before is not asked for.
     let result =

@@ -22,9 +22,8 @@ use clap::{ArgAction, Args, ColorChoice, Parser, Subcommand, ValueHint};
 
 use crate::codec::{Charset, Coding, Encoding, Repair};
 use crate::daemon::auditor::Format;
-use crate::daemon::transport::Uring;
 use crate::fs::LocksAt;
-use crate::fuse::Passthrough;
+use crate::fuse::{Passthrough, Uring};
 use crate::names::{Legacy, OnViolation, charset, not_on_offer};
 use crate::os::Sandbox;
 use crate::policy::{Alike, Class, ErrnoChoice, NAME_MAX, Normalization, Profile, SMALLEST_LIMIT};

@@ -6,7 +6,6 @@ mod holders;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -21,14 +20,8 @@ use crate::names::{Quoted, ShellWord};
 use crate::os::mountinfo::{self, already_mounted};
 use crate::records::{Name, NoAnswer, json_line};
 
-/// Time for which a busy mount is tried again: a process that ends, or asks for the status, holds it for a moment.
-const PATIENCE: Duration = Duration::from_secs(2);
-
 /// Time that a daemon has to end: one whose log hangs takes two seconds (law F6).
 const END: Duration = Duration::from_secs(3);
-
-/// Time between two attempts.
-const PAUSE: Duration = Duration::from_millis(20);
 
 /// Unmounts what was asked for; one that stays does not keep the others.
 ///
@@ -99,15 +92,12 @@ fn find(point: &Path) -> Result<Spot, CommandError> {
 
 fn unmount(point: &Path, spot: &Spot, args: &UmountArgs) -> Result<(), CommandError> {
     let lazy = args.lazy;
-    let attempt = || if lazy { spot.detach() } else { spot.unmount() };
     // The users of a detached mount are served on.
     let daemon = (!lazy).then(|| holders::daemon(spot));
-    let until = Instant::now() + PATIENCE;
-    let mut outcome = attempt();
-    while matches!(outcome, Ok(UnmountOutcome::Busy)) && Instant::now() < until {
-        thread::sleep(PAUSE);
-        outcome = attempt();
-    }
+    let outcome = match lazy {
+        true => spot.detach(),
+        false => spot.unmount_patiently(),
+    };
     match outcome.map_err(|error| failed(point, &error))? {
         UnmountOutcome::Done | UnmountOutcome::Gone => {
             wait_for_end(spot, &daemon.unwrap_or_default());

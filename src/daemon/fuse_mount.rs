@@ -16,9 +16,6 @@ use crate::names::Quoted;
 use crate::os::mountinfo::{self, MountInfo, already_mounted, statx_cached};
 use crate::records::NoAnswer;
 
-/// Number of dead mounts, one upon the other, that are cleared away.
-const DEAD_MOUNTS: usize = 64;
-
 /// Mounts.
 ///
 /// Dead mounts of ours at the mount point, left behind by killed daemons, are taken away first (law F7).
@@ -26,18 +23,17 @@ const DEAD_MOUNTS: usize = 64;
 /// # Errors
 /// Why nothing is mounted.
 pub fn mount(spec: &MountSpec) -> Result<Mounted, CommandError> {
-    try_mount(spec).map_err(|error| error.on(&spec.mountpoint))
-}
-
-fn try_mount(spec: &MountSpec) -> Result<Mounted, CommandError> {
-    clear(&spec.mountpoint)?;
-    let there = already_mounted(&spec.mountpoint).doing("open the mount point")?;
-    if let Some((_, there)) = there.filter(|(_, there)| there.is_ours()) {
-        let shown = Quoted(&there.source);
-        let error = CommandError::usage(format!("already mounted: {shown} is shown there"));
-        return Err(error.hint("unmount it first, by utf8fs umount"));
+    let point = &spec.mountpoint;
+    clear_dead(point)?;
+    let there = already_mounted(point).doing("open the mount point");
+    match there.map_err(|error| error.on(point))? {
+        Some((_, there)) if there.is_ours() => {
+            let shown = Quoted(&there.source);
+            let error = CommandError::usage(format!("already mounted: {shown} is shown there"));
+            Err(error.hint("unmount it first, by utf8fs umount").on(point))
+        }
+        _ => mounting::mount(spec).map_err(|error| refusal(&error).on(point)),
     }
-    mounting::mount(spec).map_err(|error| refusal(&error))
 }
 
 /// Returns why nothing was mounted, with its remedy.
@@ -68,15 +64,11 @@ fn refusal(error: &io::Error) -> CommandError {
 /// # Errors
 /// As for [`mount`], where there is a dead one.
 pub fn clear_dead(path: &Path) -> Result<bool, CommandError> {
-    clear(path).map_err(|error| error.on(path))
-}
-
-fn clear(path: &Path) -> Result<bool, CommandError> {
-    for count in 0..DEAD_MOUNTS {
-        let (root, there) = match already_mounted(path) {
-            Ok(Some((root, there))) if is_dead_mount(&root, &there) => (root, there),
-            _ => return Ok(count > 0),
-        };
+    let mut was_dead = false;
+    while let Ok(Some((root, there))) = already_mounted(path)
+        && is_dead_mount(&root, &there)
+    {
+        was_dead = true;
         log::warn!(
             "the mount of {} at {} is dead: its daemon was killed; taking it away",
             Quoted(&there.source),
@@ -88,14 +80,11 @@ fn clear(path: &Path) -> Result<bool, CommandError> {
                 Quoted(&lost.mount_point)
             );
         }
-        take_out(&root, &there.path())
-            .doing("take the dead mount away")
-            .map_err(|error| error.hint("run as the user who mounted it, or as root"))?;
+        let taken = take_out(&root, &there.path()).doing("take the dead mount away");
+        let hint = "run as the user who mounted it, or as root";
+        taken.map_err(|error| error.hint(hint).on(path))?;
     }
-    Err(CommandError::io(
-        "take the dead mounts away",
-        &Errno::LOOP.into(),
-    ))
+    Ok(was_dead)
 }
 
 /// Is the mount `there`, whose root is `root`, one of ours whose daemon was killed? Waits for the daemon where it lives; that of

@@ -16,4 +16,3 @@ pub mod policy_reload;
 pub mod program_log;
 pub mod session;
 pub mod status_query;
-pub mod transport;

@@ -17,20 +17,19 @@ use super::fuse_mount::mount;
 use super::mount_config::{Checked, MountConfig};
 use super::mount_policy::Reading;
 use super::policy_reload::{Reloader, note_reload};
-use super::session::{Ended, Session, catch_signals};
-use super::transport::{make_rings, plan_rings};
+use super::session::{Ended, Session};
 use super::{cache_mode, mount_flags, program_log};
 use crate::coherence::{Coherence, Keeping, Kernel};
 use crate::fs::{Config, Settings, Utf8Fs};
 use crate::fuse::mounting::{MountSpec, Mounted};
 use crate::fuse::status::{About, Told};
-use crate::fuse::{Connection, Forgetting, Plan, Service};
+use crate::fuse::{Connection, Forgetting, Plan, Rings, Service};
 use crate::names::Quoted;
 use crate::os::helper;
 use crate::os::mountinfo;
 use crate::os::sandbox::Setting;
 use crate::os::sd_notify::Manager;
-use crate::os::{Privilege, Sandbox, credentials, map_large_blocks};
+use crate::os::{Privilege, Sandbox, catch_signals, credentials, map_large_blocks};
 
 /// Descriptors of the daemon beside its threads: standard streams, logs, signals, helper processes, the backing directory.
 const OWN_DESCRIPTORS: usize = 33;
@@ -53,7 +52,7 @@ pub fn run(mut config: MountConfig) -> Result<Ended, CommandError> {
     };
     credentials::raise_limits();
     let descriptors = credentials::raise_nofile().doing("raise the limit of open files")?;
-    let rings = plan_rings(config.uring, config.locks, config.threads, descriptors);
+    let rings = Plan::of_mount(config.uring, config.locks, config.threads, descriptors);
     let threads = config.threads + rings.as_ref().map_or(0, Plan::threads);
     // Each thread has one towards the kernel.
     let descriptors = descriptors.saturating_sub(OWN_DESCRIPTORS + threads);
@@ -81,7 +80,7 @@ pub fn run(mut config: MountConfig) -> Result<Ended, CommandError> {
             "mounted without root: new files are yours whoever creates them, mounts inside the backing directory are entered, devices and set-user-ID bits do not work"
         );
     }
-    let rings = make_rings(rings, &mounted.fuse_fd);
+    let rings = rings.and_then(|plan| Rings::new(&mounted.fuse_fd, plan));
     // No thread runs yet, so that all of them inherit what is given up.
     confine_daemon(&mut config, &mounted).doing("confine the daemon")?;
     program_log::begin().doing("write the log")?;

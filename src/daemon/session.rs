@@ -4,10 +4,8 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::flag;
+use signal_hook::consts::SIGHUP;
 use signal_hook::iterator::Signals;
 
 use super::auditor::Auditor;
@@ -19,10 +17,6 @@ use crate::fuse::Connection;
 use crate::fuse::mounting::{Attached, UnmountOutcome};
 use crate::names::Quoted;
 use crate::os::sd_notify::Manager;
-use crate::os::unblock_signals;
-
-/// Time that a mount may be in use before it is detached instead of unmounted.
-const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The exit code of a daemon that ends in the midst of its session.
 const CUT_OFF: i32 = 1;
@@ -34,23 +28,6 @@ pub enum Ended {
     Unmounted,
     /// Its connection was cut, by a second signal or by the administrator; what was in use got errors.
     Aborted,
-}
-
-/// Catches SIGINT, SIGTERM and SIGHUP, for the whole process, also where whoever started it had them blocked.
-///
-/// For the thread that starts all others, before mounting, so that no signal finds a mount without a daemon. Dropped, the signals do
-/// nothing at all: the process is expected to exit then. From now on a write beyond the limit of file sizes gives `EFBIG`, and no
-/// SIGXFSZ ends the process.
-///
-/// # Errors
-/// The system refused.
-pub fn catch_signals() -> io::Result<Signals> {
-    let ends = [SIGINT, SIGTERM, SIGHUP];
-    let signals = Signals::new(ends)?;
-    // Programs that this one runs do not inherit it, as they would an ignored one.
-    flag::register(libc::SIGXFSZ, Arc::default())?;
-    unblock_signals(&ends)?;
-    Ok(signals)
 }
 
 /// The mount of this process, with all that takes part in serving it.
@@ -130,13 +107,11 @@ impl Session {
     /// Acts on a signal to end; `again` if it is not the first.
     fn stop(&self, again: bool) {
         let mount = self.mountpoint();
-        let mut outcome = self.attached.spot.unmount();
-        let asked = Instant::now();
-        // What holds it may be gone in a moment: our own question whether it answers, or a program that just ended.
-        while !again && matches!(outcome, Ok(UnmountOutcome::Busy)) && asked.elapsed() < PATIENCE {
-            thread::sleep(PATIENCE / 20);
-            outcome = self.attached.spot.unmount();
-        }
+        let spot = &self.attached.spot;
+        let outcome = match again {
+            true => spot.unmount(),
+            false => spot.unmount_patiently(),
+        };
         match outcome {
             Ok(UnmountOutcome::Done) => {
                 self.unmounted.store(true, Ordering::Release);
@@ -146,7 +121,7 @@ impl Session {
             Ok(UnmountOutcome::Gone) => {
                 log::info!("{mount} was unmounted before; serving what is open");
             }
-            Ok(UnmountOutcome::Busy) => match self.attached.spot.detach() {
+            Ok(UnmountOutcome::Busy) => match spot.detach() {
                 Ok(_) => log::warn!(
                     "{mount} is still in use: detached; serving what is open, send the signal again to end at once"
                 ),

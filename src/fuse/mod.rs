@@ -30,4 +30,4 @@ pub use notify::Forgetting;
 pub use operation::Operation;
 pub use passthrough::Passthrough;
 pub use ring::Rings;
-pub use ring_plan::{NoRings, Plan};
+pub use ring_plan::{NoRings, Plan, Uring};

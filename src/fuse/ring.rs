@@ -24,7 +24,7 @@ use super::adapter::{Adapter, Done};
 use super::layout::{InHeader, OutHeader, RingEntry};
 use super::reply::Reply;
 use super::request::{Arguments, Request};
-use super::ring_plan::{Place, Plan};
+use super::ring_plan::{NoRings, Place, Plan};
 use crate::backing::FuseRing;
 use crate::os::cpus::run_on;
 
@@ -55,7 +55,7 @@ impl Rings {
     ///
     /// # Errors
     /// The kernel is too old, rings are forbidden, or there can be no descriptor more.
-    pub fn new(connection: &OwnedFd, plan: Plan) -> io::Result<Self> {
+    pub fn new(connection: &OwnedFd, plan: Plan) -> Result<Self, NoRings> {
         let rings = plan.0.iter().map(|_| FuseRing::new(connection));
         Ok(Self {
             rings: rings.collect::<io::Result<_>>()?,

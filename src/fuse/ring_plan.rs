@@ -2,14 +2,34 @@
 
 use std::io;
 
-use strum::IntoStaticStr;
+use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
-use crate::os::cpus::cpus;
+use crate::fs::LocksAt;
+use crate::os::cpus::{cpus, cpus_allowed};
+
+/// Says "Y" where rings may be used (`fs/fuse/dev_uring.c`); not there before Linux 6.14.
+const PARAMETER: &str = "/sys/module/fuse/parameters/enable_uring";
+
+/// The fraction of all descriptors that rings may take: one in this many.
+const SHARE: usize = 8;
 
 /// Most threads of all CPUs together, but for [`FEWEST`] for each.
 const MOST: usize = 512;
 /// Fewest threads for each CPU that is online, unless fewer are asked for.
 const FEWEST: usize = 4;
+
+/// May requests come by rings?
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, EnumMessage, EnumString, IntoStaticStr, VariantArray,
+)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Uring {
+    /// Where possible
+    #[default]
+    Auto,
+    /// Never: all requests come by /dev/fuse
+    Off,
+}
 
 /// The place of a thread: the CPU whose queue it serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,13 +44,47 @@ pub(super) struct Place {
 pub struct Plan(pub(super) Vec<Place>);
 
 impl Plan {
+    /// Returns the plan of a mount, as [`Plan::of_machine`]. Rings take a share of the process's `descriptors`, so that fewer threads
+    /// may serve each CPU where there are many.
+    ///
+    /// # Errors
+    /// Why there are to be none.
+    pub fn of_mount(
+        uring: Uring,
+        locks: LocksAt,
+        threads: usize,
+        descriptors: usize,
+    ) -> Result<Self, NoRings> {
+        if uring == Uring::Off {
+            return Err(NoRings::Off);
+        }
+        if locks == LocksAt::Backing {
+            return Err(NoRings::Locks);
+        }
+        if cpus_allowed() == 1 {
+            return Err(NoRings::OneCpu);
+        }
+        match std::fs::read(PARAMETER) {
+            Ok(parameter) if parameter.starts_with(b"Y") => {}
+            Ok(_) => return Err(NoRings::Parameter),
+            Err(_) => return Err(NoRings::Unsupported),
+        }
+        let share = descriptors / SHARE;
+        let plan = Self::of_machine(threads, share)?;
+        // One for each CPU may be more than that.
+        match plan.threads() <= 2 * share {
+            true => Ok(plan),
+            false => Err(NoRings::Descriptors),
+        }
+    }
+
     /// Returns the plan of this machine. `threads` is the number of operations that may wait at a time on each CPU,
     /// at least 1. There are fewer where very many CPUs, or the limit of `descriptors`, ask for it; each CPU has at
     /// least one thread.
     ///
     /// # Errors
     /// The CPUs cannot be learned.
-    pub fn of_machine(threads: usize, descriptors: usize) -> io::Result<Self> {
+    pub(crate) fn of_machine(threads: usize, descriptors: usize) -> Result<Self, NoRings> {
         let (possible, online) = (cpus("possible")?, cpus("online")?);
         Ok(Self::new(&possible, &online, threads, descriptors))
     }
@@ -80,6 +134,13 @@ pub enum NoRings {
     Descriptors,
     /// `io_uring(7)` is forbidden here, or the kernel refused these rings.
     Refused,
+}
+
+impl From<io::Error> for NoRings {
+    fn from(error: io::Error) -> Self {
+        log::warn!("requests come by /dev/fuse, since rings cannot be made: {error}");
+        Self::Refused
+    }
 }
 
 #[cfg(test)]

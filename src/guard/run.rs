@@ -22,13 +22,12 @@ use crate::daemon::confinement::confine;
 use crate::daemon::mount_policy::Reading;
 use crate::daemon::policy_reload::{Reloader, note_reload};
 use crate::daemon::program_log;
-use crate::daemon::session::catch_signals;
 use crate::guard::name_events::NameEvents;
 use crate::names::Quoted;
 use crate::os::helper;
 use crate::os::sandbox::Setting;
 use crate::os::sd_notify::Manager;
-use crate::os::{Privilege, Sandbox, credentials};
+use crate::os::{Privilege, Sandbox, catch_signals, credentials};
 use crate::tree::tree_lock::TreeLock;
 use crate::tree::undo_journal::{Journal, JournalError};
 

@@ -10,8 +10,16 @@ pub mod sandbox;
 pub mod sd_notify;
 pub mod user_tables;
 
+use std::io;
+use std::sync::Arc;
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
+use signal_hook::iterator::Signals;
+
+use crate::backing::sys::unblock_signals;
 pub use crate::backing::sys::{
-    close_on_exec_from, map_large_blocks, trim_heap as give_memory_back, unblock_signals,
+    close_on_exec_from, map_large_blocks, trim_heap as give_memory_back,
 };
 pub use credentials::{Privilege, SetIds, act_as, become_caller};
 use helper::Errand;
@@ -22,7 +30,7 @@ pub use sandbox::Sandbox;
 ///
 /// # Errors
 /// `ENOENT` if there is none, as for one of another pid namespace; those of reading it.
-pub fn status_of(pid: u32) -> std::io::Result<Vec<u8>> {
+pub fn status_of(pid: u32) -> io::Result<Vec<u8>> {
     let read = || {
         let read = |file| std::fs::read(format!("/proc/{file}"));
         let is_of_ours = read(format!("{pid}/uid_map"))? == read("self/uid_map".to_owned())?;
@@ -49,4 +57,21 @@ pub fn command_of(pid: u32) -> Vec<u8> {
     let mut command = command.unwrap_or_default();
     command.truncate(command.trim_ascii_end().len());
     command
+}
+
+/// Catches SIGINT, SIGTERM and SIGHUP, for the whole process, also where whoever started it had them blocked.
+///
+/// For the thread that starts all others, before mounting, so that no signal finds a mount without a daemon. Dropped, the signals do
+/// nothing at all: the process is expected to exit then. From now on a write beyond the limit of file sizes gives `EFBIG`, and no
+/// SIGXFSZ ends the process.
+///
+/// # Errors
+/// The system refused.
+pub fn catch_signals() -> io::Result<Signals> {
+    let ends = [SIGINT, SIGTERM, SIGHUP];
+    let signals = Signals::new(ends)?;
+    // Programs that this one runs do not inherit it, as they would an ignored one.
+    flag::register(libc::SIGXFSZ, Arc::default())?;
+    unblock_signals(&ends)?;
+    Ok(signals)
 }

@@ -7,6 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
+use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags, fstat};
 use rustix::process::{Pid, Signal, kill_process};
@@ -18,6 +19,7 @@ use crate::daemon::fuse_mount::mount;
 use crate::daemon::fuse_mount::tests::Place;
 use crate::fuse::samples::service;
 use crate::fuse::{NoRings, Plan, Rings, Service};
+use crate::os::catch_signals;
 use crate::records::{AuditConfig, LogFormat};
 
 /// An id that owns nothing.
@@ -73,8 +75,7 @@ fn daemon() {
                 // The kernel refuses so short a payload.
                 Some(_) => Plan::of_machine(2, 8)
                     .and_then(|plan| Rings::new(&mounted.fuse_fd, plan))
-                    .map(|rings| rings.with_payload(4096))
-                    .map_err(|_error| NoRings::Refused),
+                    .map(|rings| rings.with_payload(4096)),
             };
             let coherence = Arc::clone(&service.coherence);
             say(&format!(

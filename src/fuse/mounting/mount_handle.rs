@@ -7,6 +7,8 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{Mode, OFlags, StatxFlags, makedev, minor};
 use rustix::io::Errno;
@@ -22,6 +24,9 @@ use crate::os::mountinfo::{self, MountInfo, mount_of, statx_cached};
 
 /// `STATX_MNT_ID_UNIQUE`: asks for the number that is never given twice.
 const MNT_ID_UNIQUE: StatxFlags = StatxFlags::from_bits_retain(0x4000);
+/// Time for which a busy mount is tried again, and between two attempts.
+const PATIENCE: Duration = Duration::from_secs(2);
+const PAUSE: Duration = Duration::from_millis(20);
 /// The directory in which the kernel lists FUSE connections, if it is mounted.
 const CONNECTIONS: &str = "/sys/fs/fuse/connections";
 
@@ -153,6 +158,21 @@ impl Spot {
         }
     }
 
+    /// Unmounts it, and tries again for two seconds while it is in use: what holds it may be gone in a moment, such as a program that
+    /// just ended, or who asks for its status.
+    ///
+    /// # Errors
+    /// As for [`Self::unmount`].
+    pub fn unmount_patiently(&self) -> io::Result<UnmountOutcome> {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            match self.unmount() {
+                Ok(UnmountOutcome::Busy) if Instant::now() < until => thread::sleep(PAUSE),
+                outcome => return outcome,
+            }
+        }
+    }
+
     /// Takes it out of the tree of mounts, and nothing else: whoever is in it stays and is served, nobody gets in
     /// any more. Never [`UnmountOutcome::Busy`].
     ///
@@ -203,10 +223,8 @@ impl Spot {
         let top = open_root(&path).and_then(|root| Ok((identify(&root)?, root)));
         let is_covering = |mount: &MountInfo| mount.parent == self.id.number;
         Ok(match top {
-            Ok((id, _)) if id == self.id && mounts.iter().any(is_covering) => {
-                Err(UnmountOutcome::Covered)
-            }
-            Ok((id, root)) if id == self.id => Ok((root, path)),
+            Ok((id, root)) if id == self.id && !mounts.iter().any(is_covering) => Ok((root, path)),
+            Ok((id, _)) if id == self.id => Err(UnmountOutcome::Covered),
             // The number is another's by now.
             Ok((id, _)) if id.number == self.id.number => Err(UnmountOutcome::Gone),
             Ok(_) | Err(_) if path == self.path => Err(UnmountOutcome::Covered),
