@@ -3,11 +3,12 @@
 use super::args::MountArgs;
 use super::invocation::Invocation;
 use super::{CommandError, Doing, ExitCode, config};
-use crate::daemon::background::{self, is_daemon};
 use crate::daemon::mount_life;
+use crate::daemon::mount_paths::check_proc;
 use crate::daemon::program_log;
 use crate::daemon::session::Ended;
 use crate::names::Quoted;
+use crate::os::background::{self, is_daemon};
 use crate::records::SinkKind;
 
 /// Mounts, and serves until the mount is taken away.
@@ -27,7 +28,11 @@ pub(super) fn run(args: MountArgs, invocation: &Invocation) -> Result<ExitCode, 
     }
     let is_dry_run = args.dry_run;
     if args.background && !is_dry_run && !is_daemon().doing("go to the background")? {
-        return Ok(ExitCode::Passed(background::start()?));
+        check_proc()?;
+        // The daemon's messages come after ours.
+        program_log::flush();
+        let code = background::start().doing("start the daemon")?;
+        return Ok(ExitCode::Passed(code));
     }
     let config = config::mount(args)?;
     if is_dry_run {

@@ -1,7 +1,6 @@
 //! A mount from start to end: options in force, mounting, sandbox, readiness, the policy, and the audit log.
 
 pub mod auditor;
-pub mod background;
 mod backing_root;
 mod cache_mode;
 pub mod command_error;

@@ -9,7 +9,6 @@ use std::thread::{self, JoinHandle};
 use parking_lot::Mutex;
 
 use super::auditor::Auditor;
-use super::background::Daemon;
 use super::backing_root::{self, BackingRoot};
 use super::command_error::{CommandError, Doing};
 use super::confinement::confine;
@@ -25,6 +24,7 @@ use crate::fuse::mounting::{MountSpec, Mounted};
 use crate::fuse::status::{About, Told};
 use crate::fuse::{Connection, Forgetting, Plan, Rings, Service};
 use crate::names::Quoted;
+use crate::os::background::Daemon;
 use crate::os::helper;
 use crate::os::mountinfo;
 use crate::os::sandbox::Setting;
@@ -37,7 +37,7 @@ const OWN_DESCRIPTORS: usize = 33;
 /// With fewer than this nothing can be served.
 const FEWEST_DESCRIPTORS: usize = 32;
 
-/// Mounts and serves until the mount is taken away. In the background this is the process that [`start`](super::background::start) started.
+/// Mounts and serves until the mount is taken away. In the background this is the process that [`start`](crate::os::background::start) started.
 ///
 /// # Errors
 /// What stands in the way of the mount, or ended it.

@@ -187,7 +187,10 @@ fn unmount_hint(path: &Path, kind: &str) -> String {
 }
 
 /// Descriptors are known by their paths in /proc, and mounts by its table.
-pub(super) fn check_proc() -> Result<(), CommandError> {
+///
+/// # Errors
+/// `/proc` is not mounted.
+pub fn check_proc() -> Result<(), CommandError> {
     if std::fs::exists("/proc/self/fd").unwrap_or(true) {
         return Ok(());
     }

@@ -9,13 +9,13 @@ use signal_hook::consts::SIGHUP;
 use signal_hook::iterator::Signals;
 
 use super::auditor::Auditor;
-use super::background::Daemon;
 use super::policy_reload::Reloader;
 use super::program_log;
 use crate::coherence::Coherence;
 use crate::fuse::Connection;
 use crate::fuse::mounting::{Attached, UnmountOutcome};
 use crate::names::Quoted;
+use crate::os::background::Daemon;
 use crate::os::sd_notify::Manager;
 
 /// The exit code of a daemon that ends in the midst of its session.
@@ -79,6 +79,7 @@ impl Session {
         let ready = answers.and_then(|()| {
             // Not earlier: whoever reads it may unmount at once. Not later: a daemon in the background closes standard error.
             log::info!("{}", self.shown);
+            program_log::flush();
             daemon.map_or(Ok(()), Daemon::ready)?;
             self.manager.ready(&self.shown);
             Ok(())

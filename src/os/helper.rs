@@ -30,7 +30,7 @@ use rustix::net::{
     sendmsg, socketpair,
 };
 use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions, waitpid};
-use strum::{EnumCount, FromRepr};
+use strum::VariantArray;
 
 use super::child::let_go;
 use super::{Privilege, credentials, sandbox};
@@ -42,7 +42,7 @@ const LONGEST: usize = 4096;
 /// The number of helper processes.
 const COUNT: usize = 2;
 /// The number of lines to each: of sockets for one request at a time and its answer, one for each kind of errand.
-const LINES: usize = Errand::COUNT;
+const LINES: usize = Errand::VARIANTS.len();
 
 /// The signal that tells the helper process that the daemon died.
 const DIED: i32 = libc::SIGUSR1;
@@ -51,9 +51,8 @@ const DIED: i32 = libc::SIGUSR1;
 const DONE: i32 = 0;
 const TEXT: i32 = -1;
 
-/// A request to the helper process: one byte, and in four the id of the process that it is about, or 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumCount, FromRepr)]
-#[repr(u8)]
+/// An errand of the helper process. A request for it is the id of the process that it is about, or 0, in four bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, VariantArray)]
 pub enum Errand {
     /// Looks for the command name of a process. Reads /proc alone, so that the thread of this line is there to end the helper process.
     Command,
@@ -153,8 +152,8 @@ pub fn open(errand: Errand) -> Option<io::Result<OwnedFd>> {
 
 fn ask(errand: Errand, pid: u32) -> Option<io::Result<Answer>> {
     let helpers = HELPERS.get()?.iter();
-    let request = [&[errand as u8][..], &pid.to_le_bytes()].concat();
-    let line = usize::from(errand as u8);
+    let request = pid.to_le_bytes();
+    let line = errand as usize;
     let mut gone = GONE.get(line)?.lock();
     let sockets = helpers.filter_map(|helper| helper.sockets.get(line));
     for socket in sockets.skip(*gone) {
@@ -251,7 +250,8 @@ fn live(
     daemon: Pid,
     lines: &[OwnedFd],
 ) -> io::Result<()> {
-    let (processes, others) = lines.split_first().ok_or_else(garbled)?;
+    let mut others = lines.iter().zip(Errand::VARIANTS);
+    let (processes, errand) = others.next().ok_or_else(garbled)?;
     let (run, cutter) = (errands.run, errands.cutter);
     let kept = lines.iter().map(AsFd::as_fd).chain(cutter);
     let kept = kept.chain(errands.policy_directory);
@@ -261,8 +261,8 @@ fn live(
     }
     reply(processes.as_fd(), Ok(Answer::default()))?;
     std::thread::scope(|scope| {
-        for line in others {
-            scope.spawn(|| attend(line, run));
+        for (line, errand) in others {
+            scope.spawn(move || attend(line, |pid| run(*errand, pid)));
         }
         scope.spawn(|| -> io::Result<()> {
             sys::wait_for_signal_of(DIED, daemon)?;
@@ -272,7 +272,7 @@ fn live(
             // The rest ends with the sockets, which are the daemon's until the last of it is gone.
             Ok(())
         });
-        attend(processes, run);
+        attend(processes, |pid| run(*errand, pid));
         // The daemon is gone, and nobody waits for the end of an errand.
         sys::exit_now(0);
     })
@@ -308,28 +308,13 @@ fn settle(privilege: Privilege, daemon: Pid, kept: &[RawFd]) -> io::Result<()> {
 }
 
 /// Answers requests until there is nobody to ask.
-fn attend(line: &OwnedFd, run: impl Fn(Errand, u32) -> io::Result<Answer>) {
-    let mut request = [0; 8];
-    loop {
-        let length = match retry_on_intr(|| recv(line, &mut request, RecvFlags::empty())) {
-            Ok((length, _whole)) if length > 0 => length,
-            _ => return,
-        };
-        let done = match request.get(..length).and_then(errand_of) {
-            Some((errand, pid)) => run(errand, pid),
-            None => Err(garbled()),
-        };
-        if reply(line.as_fd(), done).is_err() {
+fn attend(line: &OwnedFd, run: impl Fn(u32) -> io::Result<Answer>) {
+    let mut pid = [0; 4];
+    while let Ok((4, _)) = retry_on_intr(|| recv(line, &mut pid, RecvFlags::empty())) {
+        if reply(line.as_fd(), run(u32::from_le_bytes(pid))).is_err() {
             return;
         }
     }
-}
-
-/// Takes a request apart: the errand, and the process that it is about.
-fn errand_of(request: &[u8]) -> Option<(Errand, u32)> {
-    let (&errand, pid) = request.split_first()?;
-    let pid = u32::from_le_bytes(pid.try_into().ok()?);
-    Some((Errand::from_repr(errand)?, pid))
 }
 
 fn reply(line: BorrowedFd<'_>, done: io::Result<Answer>) -> io::Result<()> {

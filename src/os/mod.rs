@@ -1,6 +1,7 @@
 //! The operating system services that a daemon needs: credentials, the sandbox, the helper process, the table of mounts,
 //! users, the service manager. Uses no names.
 
+pub mod background;
 pub mod child;
 pub mod cpus;
 pub mod credentials;

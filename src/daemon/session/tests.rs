@@ -14,7 +14,6 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::*;
 use crate::daemon::auditor::{Sink, SinkKind};
-use crate::daemon::background;
 use crate::daemon::fuse_mount::mount;
 use crate::daemon::fuse_mount::tests::Place;
 use crate::fuse::samples::service;
@@ -120,12 +119,12 @@ fn session(attached: Attached, coherence: Arc<Coherence>) -> Session {
 }
 
 /// The duty towards a process that has ended, if that is asked for.
-fn unwanted() -> Option<background::Daemon> {
+fn unwanted() -> Option<crate::os::background::Daemon> {
     env::var_os("UNWANTED")?;
     let (_ended, starter) = io::pipe().unwrap();
     let null = std::fs::File::options().write(true).open("/dev/null");
     let null = null.unwrap().into();
-    Some(background::Daemon { null, starter })
+    Some(crate::os::background::Daemon { null, starter })
 }
 
 /// A filesystem that cannot tell of its root: the list of open files (proc(5)) of a process that has ended.

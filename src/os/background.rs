@@ -5,18 +5,14 @@
 //! ends without that word, with the daemon's own exit code.
 
 use std::env;
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, PipeWriter, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitStatus, Stdio};
 
-use super::command_error::{CommandError, Doing};
-use super::mount_paths::check_proc;
-use super::program_log;
-use crate::os::close_on_exec_from;
 use rustix::fs::{FileType, Mode, OFlags, fstat};
-use rustix::pipe::{PipeFlags, pipe_with};
+
+use super::close_on_exec_from;
 
 /// Holds the inode number of the pipe that is the daemon's standard output. A variable that was only inherited, by a
 /// program that the daemon runs for instance, does not fit the standard output there.
@@ -30,8 +26,7 @@ const READY: &str = "ready";
 ///
 /// # Errors
 /// The daemon cannot be started or waited for.
-pub fn start() -> Result<u8, CommandError> {
-    check_proc()?;
+pub fn start() -> io::Result<u8> {
     // A lock or a pipe of the shell's must not live as long as the mount.
     if let Err(error) = close_on_exec_from(3) {
         log::warn!("open files of the shell stay open: {error}");
@@ -42,19 +37,17 @@ pub fn start() -> Result<u8, CommandError> {
         command.arg0(name);
     }
     command.args(args);
-    // The daemon's messages come after ours.
-    program_log::flush();
-    start_daemon(command).doing("start the daemon")
+    start_daemon(command)
 }
 
 fn start_daemon(mut command: Command) -> io::Result<u8> {
-    let (ours, theirs) = pipe_with(PipeFlags::CLOEXEC)?;
+    let (ours, theirs) = io::pipe()?;
     command.env(MARK, fstat(&theirs)?.st_ino.to_string());
     command.stdout(Stdio::from(theirs));
     let mut daemon = command.spawn()?;
     // It holds the pipe's other end, and would keep us from seeing that the daemon let go.
     drop(command);
-    for line in BufReader::new(File::from(ours)).split(b'\n') {
+    for line in BufReader::new(ours).split(b'\n') {
         if line? == READY.as_bytes() {
             return Ok(0);
         }
@@ -80,9 +73,9 @@ pub fn is_daemon() -> io::Result<bool> {
 /// The daemon's duty to say that it is ready.
 #[derive(Debug)]
 pub struct Daemon {
-    pub(super) null: OwnedFd,
+    pub(crate) null: OwnedFd,
     /// The pipe to the process that waits.
-    pub(super) starter: PipeWriter,
+    pub(crate) starter: PipeWriter,
 }
 
 impl Daemon {
@@ -99,7 +92,7 @@ impl Daemon {
         Ok(Self { null, starter })
     }
 
-    /// Lets go of the terminal, the session and the current directory, and lets the waiting process exit.
+    /// Lets go of the terminal, the session, standard error and the current directory, and lets the waiting process exit.
     ///
     /// Relative paths mean nothing any more after this, so all must have been made absolute.
     ///
@@ -113,7 +106,6 @@ impl Daemon {
         }
         env::set_current_dir("/")?;
         rustix::stdio::dup2_stdin(&self.null)?;
-        program_log::flush();
         rustix::stdio::dup2_stderr(&self.null)?;
         writeln!(self.starter, "{READY}")?;
         Ok(rustix::stdio::dup2_stdout(&self.null)?)
@@ -156,7 +148,7 @@ mod tests {
             "--exact",
             "--ignored",
             "--nocapture",
-            "daemon::background::tests::daemon",
+            "os::background::tests::daemon",
         ]);
         command
     }
