@@ -7,6 +7,7 @@
 //! - By time: everything is kept for as long as `--cache` says, from `none` to `exclusive`.
 //! - By watching ([`Watched`]): what others change is heard of, and the kernel is notified.
 
+mod cache_mode;
 mod kernel_names;
 mod lists;
 mod renames;

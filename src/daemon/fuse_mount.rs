@@ -1,7 +1,5 @@
 //! Mounting in the place of what killed daemons left behind, and why that fails.
 
-mod stuck_threads;
-
 use std::io::{self, ErrorKind};
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -11,7 +9,7 @@ use rustix::io::Errno;
 
 use super::command_error::{CommandError, Doing};
 use super::status_query::{ask, is_of_dead_mount};
-use crate::fuse::mounting::{self, MountSpec, Mounted, take_out};
+use crate::fuse::mounting::{self, MountSpec, Mounted, cut_stuck_threads, take_out};
 use crate::names::Quoted;
 use crate::os::mountinfo::{self, MountInfo, already_mounted, statx_cached};
 use crate::records::NoAnswer;
@@ -95,7 +93,7 @@ pub fn is_dead_mount(root: &OwnedFd, there: &MountInfo) -> bool {
         return false;
     }
     if let Ok(status) = statx_cached(root, StatxFlags::MNT_ID) {
-        stuck_threads::cut(status.stx_dev_minor);
+        cut_stuck_threads(status.stx_dev_minor);
     }
     let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_FORCE_SYNC;
     match rustix::fs::statx(root, c"", flags, StatxFlags::BASIC_STATS) {

@@ -2,7 +2,6 @@
 
 pub mod auditor;
 mod backing_root;
-mod cache_mode;
 pub mod command_error;
 pub mod confinement;
 pub mod fuse_mount;

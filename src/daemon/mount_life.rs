@@ -10,14 +10,14 @@ use parking_lot::Mutex;
 
 use super::auditor::Auditor;
 use super::backing_root::{self, BackingRoot};
-use super::command_error::{CommandError, Doing};
+use super::command_error::{CommandError, Doing, reason};
 use super::confinement::confine;
 use super::fuse_mount::mount;
 use super::mount_config::{Checked, MountConfig};
 use super::mount_policy::Reading;
 use super::policy_reload::{Reloader, note_reload};
 use super::session::{Ended, Session};
-use super::{cache_mode, mount_flags, program_log};
+use super::{mount_flags, program_log};
 use crate::coherence::{Coherence, Keeping, Kernel};
 use crate::fs::{Config, Settings, Utf8Fs};
 use crate::fuse::mounting::{MountSpec, Mounted};
@@ -204,7 +204,13 @@ fn open_backing(
 ) -> Result<(BackingRoot, Keeping), CommandError> {
     let shown = Quoted::of(&config.checked.backing);
     let backing = backing_root::open(config, privilege).doing(&format!("open {shown}"))?;
-    let keeping = cache_mode::decide(config.cache, &backing)?;
+    let (root, by_handle) = (&backing.root, backing.by_handle.as_ref());
+    let keeping = Keeping::decide(config.cache, root, by_handle, backing.enters);
+    let keeping = keeping.map_err(|error| {
+        let why = reason(&error);
+        CommandError::failure(format!("--cache watch is not possible: {why}"))
+            .hint("give a number of seconds, or none to see changes at once")
+    })?;
     Ok((backing, keeping))
 }
 

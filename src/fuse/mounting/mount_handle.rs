@@ -285,7 +285,7 @@ fn abort_file(minor: u32) -> String {
 
 /// The file that aborts the connection whose filesystem has this minor device number. Where the list of connections is
 /// not mounted, the administrator looks into a private instance of it.
-pub(crate) fn open_abort(minor: u32) -> io::Result<File> {
+pub(super) fn open_abort(minor: u32) -> io::Result<File> {
     let name = abort_file(minor);
     let flags = OFlags::WRONLY | OFlags::CLOEXEC;
     let listed = rustix::fs::open(Path::new(CONNECTIONS).join(&name), flags, Mode::empty());

@@ -5,12 +5,12 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use crate::fuse::mounting::open_abort;
+use super::mount_handle::open_abort;
 use crate::os::status_field;
 
 /// Cuts the connection of the FUSE filesystem with this minor device number if a thread holds it that was killed and cannot end. Where
 /// that cannot be told or done nothing is.
-pub(super) fn cut(minor: u32) {
+pub(crate) fn cut_stuck_threads(minor: u32) {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let mut threads = processes.flat_map(|process| {
         let threads = fs::read_dir(process.path().join("task"));

@@ -1,15 +1,13 @@
 //! The effect of `--cache` on the backing filesystem at hand.
 
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
-use super::backing_root::BackingRoot;
-use super::command_error::{CommandError, reason};
+use super::watched::LONGEST;
+use super::{Keeping, Times};
 use crate::backing::watch::Watcher;
-use crate::backing::{FileHandle, FsType};
-use crate::coherence::watched::LONGEST;
-use crate::coherence::{Keeping, Times};
+use crate::backing::{FileHandle, FsType, reason};
 use crate::records::CacheMode;
 
 /// Time that a change made below may go unseen by default.
@@ -18,46 +16,48 @@ const USUAL: Duration = Duration::from_secs(1);
 /// An endless timeout: longer than machines run.
 const FOR_EVER: Duration = Duration::from_secs(86_400 * 3650);
 
-/// Returns the mode that was asked for, or the right one for the filesystem of `backing`.
-///
-/// # Errors
-/// `--cache watch` was asked for and cannot be had.
-pub(super) fn decide(
-    asked: Option<CacheMode>,
-    backing: &BackingRoot,
-) -> Result<Keeping, CommandError> {
-    let below = FsType::of(&backing.root).ok();
-    let watcher = || watcher(below, backing);
-    let by_option = || Err("as --cache says".to_owned());
-    let (unheard, watcher) = match asked {
-        Some(CacheMode::Seconds(kept)) => (Duration::from_secs_f64(kept), by_option()),
-        Some(CacheMode::Exclusive) => (FOR_EVER, by_option()),
-        Some(CacheMode::Watch) => {
-            let watcher = watcher().map_err(|error| {
-                let why = reason(&error);
-                CommandError::failure(format!("--cache watch is not possible: {why}"))
-                    .hint("give a number of seconds, or none to see changes at once")
-            });
-            (USUAL, Ok(watcher?))
-        }
-        None if below.is_some_and(FsType::is_shared) => {
-            (Duration::ZERO, Err("other hosts may change it".to_owned()))
-        }
-        None => (USUAL, watcher().map_err(|error| reason(&error))),
-    };
-    let is_watched = watcher.is_ok();
-    let heard = if is_watched { LONGEST } else { unheard };
-    Ok(Keeping {
-        times: Times { heard, unheard },
-        watcher,
-        // They are kept while their attributes are fresh.
-        keeps_lists: is_watched || asked == Some(CacheMode::Exclusive),
-    })
+impl Keeping {
+    /// Decides what the kernel may keep of the filesystem of `root`: as asked, or what is right there. `by_handle` opens file handles
+    /// of it, for root; `enters` says whether mounts inside are entered.
+    ///
+    /// # Errors
+    /// `--cache watch` was asked for and cannot be had.
+    pub fn decide(
+        asked: Option<CacheMode>,
+        root: &OwnedFd,
+        by_handle: Option<&OwnedFd>,
+        enters: bool,
+    ) -> io::Result<Self> {
+        let below = FsType::of(root).ok();
+        let watcher = || watcher(below, root, by_handle, enters);
+        let by_option = || Err("as --cache says".to_owned());
+        let (unheard, watcher) = match asked {
+            Some(CacheMode::Seconds(kept)) => (Duration::from_secs_f64(kept), by_option()),
+            Some(CacheMode::Exclusive) => (FOR_EVER, by_option()),
+            Some(CacheMode::Watch) => (USUAL, Ok(watcher()?)),
+            None if below.is_some_and(FsType::is_shared) => {
+                (Duration::ZERO, Err("other hosts may change it".to_owned()))
+            }
+            None => (USUAL, watcher().map_err(|error| reason(&error))),
+        };
+        let is_watched = watcher.is_ok();
+        let heard = if is_watched { LONGEST } else { unheard };
+        Ok(Self {
+            times: Times { heard, unheard },
+            watcher,
+            // They are kept while their attributes are fresh.
+            keeps_lists: is_watched || asked == Some(CacheMode::Exclusive),
+        })
+    }
 }
 
-fn watcher(below: Option<FsType>, backing: &BackingRoot) -> io::Result<Watcher> {
-    let root = &backing.root;
-    let Some(by_handle) = &backing.by_handle else {
+fn watcher(
+    below: Option<FsType>,
+    root: &OwnedFd,
+    by_handle: Option<&OwnedFd>,
+    enters: bool,
+) -> io::Result<Watcher> {
+    let Some(by_handle) = by_handle else {
         return Err(io::Error::other("it is for root"));
     };
     if !below.is_some_and(FsType::is_local) {
@@ -76,7 +76,7 @@ fn watcher(below: Option<FsType>, backing: &BackingRoot) -> io::Result<Watcher> 
     // What is written to a file that the kernel's NFS server opens by its handle is not reported. Where that runs, this is mounted.
     let is_exported = std::fs::metadata("/proc/fs/nfsd/threads").is_ok();
     // What is written through a mount of ours alone is known anyway.
-    if !backing.enters
+    if !enters
         && !is_exported
         && let Err(error) = watcher.leave_out_writes_through(root)
     {
