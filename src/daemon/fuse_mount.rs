@@ -37,7 +37,6 @@ pub fn mount(spec: &MountSpec) -> Result<Mounted, CommandError> {
 /// Returns why nothing was mounted, with its remedy.
 fn refusal(error: &io::Error) -> CommandError {
     let message = error.to_string();
-    let is_of_fusermount = error.kind() == ErrorKind::Other;
     if error.raw_os_error() == Some(libc::ENODEV) || message.contains("modprobe fuse") {
         CommandError::failure("this kernel offers no FUSE: /dev/fuse is missing")
             .hint("load the kernel's module: modprobe fuse")
@@ -49,7 +48,7 @@ fn refusal(error: &io::Error) -> CommandError {
     } else if message.contains("open /dev/fuse: Permission denied") {
         CommandError::failure("ordinary users may not open /dev/fuse on this machine")
             .hint("run as root, or have the administrator set its mode to 0666, as udev does")
-    } else if is_of_fusermount {
+    } else if error.kind() == ErrorKind::Other {
         CommandError::usage(message)
     } else {
         CommandError::io("mount", error)

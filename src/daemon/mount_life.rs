@@ -21,7 +21,7 @@ use super::{mount_flags, program_log};
 use crate::coherence::{Coherence, Keeping, Kernel};
 use crate::fs::{Config, Settings, Utf8Fs};
 use crate::fuse::mounting::{MountSpec, Mounted};
-use crate::fuse::status::{About, Told};
+use crate::fuse::status::About;
 use crate::fuse::{Connection, Forgetting, Plan, Rings, Service};
 use crate::names::Quoted;
 use crate::os::background::Daemon;
@@ -85,10 +85,10 @@ pub fn run(mut config: MountConfig) -> Result<Ended, CommandError> {
     confine_daemon(&mut config, &mounted).doing("confine the daemon")?;
     program_log::begin().doing("write the log")?;
     auditor.begin().doing("write the audit log")?;
-    let about = about(&config);
-    let (mut own, own_fs, told) = (config.clone(), Arc::clone(&fs), Arc::clone(&about.told));
+    let about = Arc::new(Mutex::new(about(&config)));
+    let (mut own, own_fs, own_about) = (config.clone(), Arc::clone(&fs), Arc::clone(&about));
     let reloader = Reloader::start(config.checked.policy.clone(), move |read| {
-        reload(&mut own, &own_fs, &told, read);
+        reload(&mut own, &own_fs, &own_about, read);
     })?;
     map_large_blocks();
     // Whoever sees the mount can read what it warned of.
@@ -135,21 +135,19 @@ pub fn run(mut config: MountConfig) -> Result<Ended, CommandError> {
     served
 }
 
-/// Returns the fixed part of a mount's status.
+/// Returns the part of a mount's status that is known here.
 fn about(config: &MountConfig) -> About {
     About {
         owner: rustix::process::getuid().as_raw(),
         backing: config.checked.backing.as_os_str().as_bytes().to_vec(),
         mountpoint: config.checked.mountpoint.as_os_str().as_bytes().to_vec(),
-        told: Arc::new(Mutex::new(Told {
-            options: Some(config.options()),
-            policy: config.checked.policy_status(),
-        })),
+        options: Some(config.options()),
+        policy: config.checked.policy_status(),
     }
 }
 
 /// Puts a policy in force that was read anew, where all that it changes can change while it is mounted.
-fn reload(config: &mut MountConfig, fs: &Utf8Fs, told: &Mutex<Told>, read: Reading) {
+fn reload(config: &mut MountConfig, fs: &Utf8Fs, about: &Mutex<About>, read: Reading) {
     let read = read.and_then(|(policy, new)| {
         let old = &config.checked.resolved;
         let faults = old.remount_faults(&new, &policy, config.background);
@@ -161,10 +159,10 @@ fn reload(config: &mut MountConfig, fs: &Utf8Fs, told: &Mutex<Told>, read: Readi
         config.checked.resolved.rules = new.rules;
         // Locked for a moment only: whoever asks for the status waits for that.
         let options = config.options();
-        told.lock().options = Some(options);
+        about.lock().options = Some(options);
         Ok(sections)
     });
-    note_reload(&mut told.lock().policy, read);
+    note_reload(&mut about.lock().policy, read);
 }
 
 /// Starts the thread that follows changes below, if they are to be followed, until the other side of `end` is closed. It holds the

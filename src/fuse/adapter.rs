@@ -31,7 +31,7 @@ pub struct Service {
     /// Number of these threads that read while others are stalled, at most.
     pub readers: usize,
     /// The answers to `utf8fs status`.
-    pub about: About,
+    pub about: Arc<Mutex<About>>,
 }
 
 /// The filesystem towards the kernel.
@@ -40,7 +40,7 @@ pub(super) struct Adapter {
     pub(super) fs: Arc<Utf8Fs>,
     pub(super) coherence: Arc<Coherence>,
     pub(super) metrics: Arc<Metrics>,
-    pub(super) about: About,
+    pub(super) about: Arc<Mutex<About>>,
     pub(super) passthrough: bool,
     pub(super) serving: Serving<BackingId>,
     pub(super) connection: Arc<OwnedFd>,

@@ -5,10 +5,6 @@
 //! `security` and `system`, so that it hides nothing below, and nobody can set it. The question is a request like any
 //! other: it takes no socket, no file and no name in the tree, and passes the sandbox.
 
-use std::sync::Arc;
-
-use parking_lot::Mutex;
-
 use super::layout::GetxattrIn;
 use super::request::Request;
 use crate::fs::ROOT;
@@ -17,7 +13,7 @@ use crate::records::{MountOptions, PolicyStatus};
 /// The extended attribute of the root.
 pub const ATTRIBUTE: &[u8] = b"utf8fs.status";
 
-/// The part of the status that is fixed while the mount lives.
+/// The part of the status that is known outside. Options and policy change when the policy is reloaded.
 #[derive(Debug, Clone, Default)]
 pub struct About {
     /// The user who mounted, who may ask besides root.
@@ -26,13 +22,6 @@ pub struct About {
     pub backing: Vec<u8>,
     /// The mount point.
     pub mountpoint: Vec<u8>,
-    /// The part that changes.
-    pub told: Arc<Mutex<Told>>,
-}
-
-/// The part of the status that a reload of the policy changes.
-#[derive(Debug, Clone, Default)]
-pub struct Told {
     /// The options in force.
     pub options: Option<MountOptions>,
     /// The policy file in force, if there is one.

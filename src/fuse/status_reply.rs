@@ -11,7 +11,6 @@ use super::metrics::LIMITS;
 use super::operation::Operation;
 use super::reply::Reply;
 use super::request::Request;
-use super::status::Told;
 use crate::backing::xattr;
 use crate::fs::FsError;
 use crate::records::{
@@ -26,7 +25,7 @@ impl Adapter {
         reply: &mut Reply<'_>,
     ) -> Result<Done, FsError> {
         let GetxattrIn { size, .. } = request.arguments.record()?;
-        if ![0, self.about.owner].contains(&request.caller.uid) {
+        if ![0, self.about.lock().owner].contains(&request.caller.uid) {
             return Err(Errno::PERM.into());
         }
         reply.sized(size, |room| match room.is_empty() {
@@ -50,15 +49,15 @@ impl Adapter {
         }
         let state = self.fs.state();
         let rings = *self.rings.lock();
-        let Told { options, policy } = self.about.told.lock().clone();
+        let about = self.about.lock().clone();
         let offences = state.offences;
         let watched = self.coherence.watched.as_ref();
         MountStatus {
             format: STATUS_FORMAT,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
-            mountpoint: self.about.mountpoint.clone().into(),
-            backing: self.about.backing.clone().into(),
+            mountpoint: about.mountpoint.into(),
+            backing: about.backing.into(),
             backing_fault: None,
             uptime_seconds: whole_milliseconds(self.metrics.started.elapsed()),
             total,
@@ -87,8 +86,8 @@ impl Adapter {
             verdicts: offences.by_verdict(),
             audit_records: offences.records,
             audit_log_fails: offences.failing,
-            policy,
-            options,
+            policy: about.policy,
+            options: about.options,
         }
     }
 }

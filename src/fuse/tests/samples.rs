@@ -4,7 +4,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::status::About;
 use super::{Passthrough, Service};
 use crate::backing::Dir;
 use crate::coherence::{Coherence, Keeping, Times};
@@ -29,6 +28,6 @@ pub(crate) fn service(directory: &Path, threads: usize) -> Service {
         passthrough: Passthrough::Off,
         threads,
         readers: threads,
-        about: About::default(),
+        about: Arc::default(),
     }
 }
