@@ -62,8 +62,9 @@ pub(super) fn run(args: &ScanArgs) -> Result<ExitCode, CommandError> {
     });
     let sink = print.as_ref().map(|print| print as Sink<'_>);
     let scan = match args.merge {
-        true => merge(&args.directories, sink)
-            .map_err(|fault| CommandError::usage(fault.message).hint(fault.hint))?,
+        true => merge(&args.directories, sink).map_err(|fault| {
+            CommandError::usage(fault).hint("name the reports of all parts, each made once by 'utf8fs scan --shard I/N --json DIR >FILE', and with all typed alike but I")
+        })?,
         false => scanned(args, policy, sink)?,
     };
     let mut done = ScanDone::new(scan);

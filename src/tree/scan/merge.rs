@@ -13,45 +13,31 @@ use crate::records::{ScanLine, ScanPart};
 /// Longest line that is read; that of a part is some ten megabytes at most.
 const LONGEST: u64 = 1 << 28;
 
-const HOW: &str = "utf8fs scan --shard I/N --json DIR >FILE makes a report of a part";
-const AGAIN: &str = "scan that part again";
-
-/// Why reports cannot be merged.
-#[derive(Debug)]
-pub struct MergeFault {
-    /// The fault.
-    pub message: String,
-    /// What to do about it.
-    pub hint: &'static str,
-}
-
 /// Makes one report of those of all parts. `sink` gets the lines of names, and of directories that could not be read; one that
 /// several parts could not read comes once.
 ///
 /// # Errors
-/// A file cannot be read, or is no such report; the parts are not of one scan, or not all of them.
+/// What is wrong: a file cannot be read, or is no such report; the parts are not of one scan, or not all of them.
 ///
 /// # Panics
 /// There is no report at all.
-pub fn merge(reports: &[PathBuf], sink: Option<Sink<'_>>) -> Result<ScanPart, MergeFault> {
+pub fn merge(reports: &[PathBuf], sink: Option<Sink<'_>>) -> Result<ScanPart, String> {
     let mut known: BTreeMap<u64, &PathBuf> = BTreeMap::new();
     let mut whole: Option<ScanPart> = None;
     for report in reports {
         let mut part = read_part(report)?;
         let name = Quoted::of(report);
-        if let Some(what) = whole.as_ref().and_then(|whole| part.difference(whole)) {
-            return Err(MergeFault {
-                message: format!("{name}: {what} is another than in the part before it"),
-                hint: "parts are of one scan if all was typed alike but the I of I/N",
-            });
+        if let Some(what) = whole.as_ref().and_then(|whole| difference(&part, whole)) {
+            return Err(format!(
+                "{name}: {what} is another than in the part before it"
+            ));
         }
         let (number, of) = (part.shard, part.of);
         if let Some(other) = known.insert(number, report).filter(|_| of > 1) {
             let other = Quoted::of(other);
-            return Err(MergeFault {
-                message: format!("{name}: part {number} of {of} is there twice, also in {other}"),
-                hint: "name each part once",
-            });
+            return Err(format!(
+                "{name}: part {number} of {of} is there twice, also in {other}"
+            ));
         }
         match &mut whole {
             None => whole = Some(part),
@@ -71,10 +57,9 @@ pub fn merge(reports: &[PathBuf], sink: Option<Sink<'_>>) -> Result<ScanPart, Me
     let missing: Vec<String> = missing.take(20).map(|number| number.to_string()).collect();
     if !missing.is_empty() {
         let (of, missing) = (whole.of, missing.join(", "));
-        return Err(MergeFault {
-            message: format!("not all of {of} parts are there: {missing} missing"),
-            hint: "scan what is missing, and name all reports",
-        });
+        return Err(format!(
+            "not all of {of} parts are there: {missing} missing"
+        ));
     }
     if let Some(sink) = sink {
         let mut unread = BTreeSet::new();
@@ -92,20 +77,28 @@ pub fn merge(reports: &[PathBuf], sink: Option<Sink<'_>>) -> Result<ScanPart, Me
     Ok(whole)
 }
 
-fn unfit(report: &Path, line: u64, what: &str) -> MergeFault {
-    MergeFault {
-        message: format!("{}: line {line} {what}", Quoted::of(report)),
-        hint: HOW,
-    }
+/// Returns what is another than in the first part of a scan; `None` if both are of one. Parts that are a whole each may be of any
+/// trees.
+fn difference(part: &ScanPart, first: &ScanPart) -> Option<&'static str> {
+    let is_alone = part.of == 1;
+    let same = [
+        (first.of == part.of, "how many parts there are"),
+        (is_alone || first.depth == part.depth, "--shard-depth"),
+        (first.policy == part.policy, "by what names conform"),
+        (is_alone || first.roots == part.roots, "the directories"),
+    ];
+    let other = same.iter().find(|(is_same, _)| !is_same);
+    other.map(|(_, what)| *what)
+}
+
+fn unfit(report: &Path, line: u64, what: &str) -> String {
+    format!("{}: line {line} {what}", Quoted::of(report))
 }
 
 /// Returns each line of a report, with its number.
-fn lines(
-    report: &Path,
-) -> Result<impl Iterator<Item = Result<(u64, ScanLine), MergeFault>>, MergeFault> {
-    let unread = move |error: io::Error| MergeFault {
-        message: format!("{} cannot be read: {}", Quoted::of(report), reason(&error)),
-        hint: "--merge takes the files that scan --shard I/N --json wrote",
+fn lines(report: &Path) -> Result<impl Iterator<Item = Result<(u64, ScanLine), String>>, String> {
+    let unread = move |error: io::Error| {
+        format!("{} cannot be read: {}", Quoted::of(report), reason(&error))
     };
     let mut file = BufReader::with_capacity(1 << 18, File::open(report).map_err(unread)?);
     Ok((1..).map_while(move |number| {
@@ -114,19 +107,20 @@ fn lines(
         Some(match read {
             Ok(0) => return None,
             Ok(_) if line.pop() != Some(b'\n') => Err(unfit(report, number, "is cut off")),
-            Ok(_) => serde_json::from_slice(&line)
-                .map(|line| (number, line))
-                .map_err(|error| {
+            Ok(_) => match serde_json::from_slice(&line) {
+                Ok(line) => Ok((number, line)),
+                Err(error) => {
                     let fault = format!("is none of a report of scan --json: {error}");
-                    unfit(report, number, &fault)
-                }),
+                    Err(unfit(report, number, &fault))
+                }
+            },
             Err(error) => Err(unread(error)),
         })
     }))
 }
 
 /// Reads the report of a part.
-fn read_part(report: &Path) -> Result<ScanPart, MergeFault> {
+fn read_part(report: &Path) -> Result<ScanPart, String> {
     let (mut found, mut has_end) = (None, false);
     let (mut names, mut unread) = (0, 0);
     for line in lines(report)? {
@@ -143,10 +137,9 @@ fn read_part(report: &Path) -> Result<ScanPart, MergeFault> {
             }
             ScanLine::Part(part) if part.version != env!("CARGO_PKG_VERSION") => {
                 let (version, own) = (part.version, env!("CARGO_PKG_VERSION"));
-                let fault = format!(
+                return refused(&format!(
                     "is of utf8fs {version:?}, and this is {own:?}: all parts have to be of one version"
-                );
-                return refused(&fault);
+                ));
             }
             ScanLine::Part(part) if !(1..=part.of).contains(&part.shard) => {
                 return refused("is of a part that there is not");
@@ -157,15 +150,9 @@ fn read_part(report: &Path) -> Result<ScanPart, MergeFault> {
         }
     }
     let name = Quoted::of(report);
-    let (number, part) = found.ok_or_else(|| MergeFault {
-        message: format!("{name} is not the report of a part"),
-        hint: HOW,
-    })?;
+    let (number, part) = found.ok_or_else(|| format!("{name} is not the report of a part"))?;
     if !has_end {
-        return Err(MergeFault {
-            message: format!("{name} is cut off: its last line is missing"),
-            hint: AGAIN,
-        });
+        return Err(format!("{name} is cut off: its last line is missing"));
     }
     let (troubled, all_unread) = (part.tally.counts.troubled(), part.tally.all_unread());
     for (what, is, was) in [
@@ -177,27 +164,8 @@ fn read_part(report: &Path) -> Result<ScanPart, MergeFault> {
             let fault = format!(
                 "says that there are {was} lines of {what}, and there are {is}: some were {how}"
             );
-            return Err(MergeFault {
-                hint: AGAIN,
-                ..unfit(report, number, &fault)
-            });
+            return Err(unfit(report, number, &fault));
         }
     }
     Ok(*part)
-}
-
-impl ScanPart {
-    /// Returns what is another than in the first part of a scan; `None` if both are of one. Parts that are a whole each may be of
-    /// any trees.
-    fn difference(&self, first: &Self) -> Option<&'static str> {
-        let is_alone = self.of == 1;
-        let same = [
-            (first.of == self.of, "how many parts there are"),
-            (is_alone || first.depth == self.depth, "--shard-depth"),
-            (first.policy == self.policy, "by what names conform"),
-            (is_alone || first.roots == self.roots, "the directories"),
-        ];
-        let other = same.iter().find(|(is_same, _)| !is_same);
-        other.map(|(_, what)| *what)
-    }
 }

@@ -19,7 +19,7 @@ mod shard;
 mod tests;
 mod tree_charsets;
 
-pub use merge::{MergeFault, merge};
+pub use merge::merge;
 pub use name_rules::Rules;
 pub use scan_done::ScanDone;
 pub use scanner::{Scan, Sink};
