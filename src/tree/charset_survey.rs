@@ -13,10 +13,10 @@ use super::plan::{Filter, PlanOptions};
 use crate::backing::Dir;
 use crate::codec::Charset;
 use crate::names::BackingName;
-use crate::records::{Candidate, PlanLine, Reason};
+use crate::records::{PlanLine, Reason};
 
 /// Names that are kept as samples, of those that are read and of those that are left.
-const SAMPLES: u64 = 3;
+const SAMPLES: u8 = 3;
 
 /// A reading of an uncertain name that is less likely than the best by this factor speaks against a charset.
 const UNLIKELY: f64 = 0.1;
@@ -152,7 +152,7 @@ impl SurveyedNames {
                 }
                 None => &mut found.left,
             };
-            if *names < SAMPLES {
+            if *names < u64::from(SAMPLES) {
                 found.samples.push(NameSample {
                     is_left: sure.is_none(),
                     rank: *names,
@@ -188,30 +188,27 @@ impl SurveyedNames {
         self.samples.extend(other.samples.iter().cloned());
         self.samples
             .sort_by_key(|sample| (sample.is_left, sample.rank));
-        let mut kept = BTreeMap::new();
-        self.samples.retain(|sample| {
-            let number = kept.entry(sample.is_left).or_insert(0);
-            *number += 1;
-            *number <= SAMPLES
-        });
+        let kinds = self
+            .samples
+            .chunk_by(|one, other| one.is_left == other.is_left);
+        let kept = kinds.flat_map(|kind| kind.iter().take(SAMPLES.into()));
+        self.samples = kept.cloned().collect();
     }
 }
 
 /// Returns the texts that an ill-formed name may likely have, the likeliest first.
 fn texts(line: &PlanLine) -> Vec<String> {
-    if let Some(charset) = line.charset {
-        let text = charset.decode_reversibly(line.old.as_bytes());
-        return text.into_iter().collect();
-    }
     let best = line.candidates.first().and_then(|best| best.confidence);
     let least = best.unwrap_or_default() * UNLIKELY;
     let likely = line.candidates.iter();
     let likely = likely.filter(|candidate| candidate.confidence >= Some(least));
-    let text = |candidate: &Candidate| {
-        let charset = candidate.charset?;
-        charset.decode_reversibly(line.old.as_bytes())
+    let charsets: Vec<Charset> = match line.charset {
+        Some(charset) => vec![charset],
+        None => likely.filter_map(|candidate| candidate.charset).collect(),
     };
-    likely.filter_map(text).collect()
+    let texts = charsets.iter();
+    let texts = texts.filter_map(|charset| charset.decode_reversibly(line.old.as_bytes()));
+    texts.collect()
 }
 
 /// Adds `directories`, sorted by path, which have the first `depth` names in common. They are added to the entry above them,
