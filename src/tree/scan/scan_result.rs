@@ -136,15 +136,6 @@ impl Tally {
         }
         all
     }
-
-    /// Adds a directory that could not be read; `is_above` says that every part of the tree reads it.
-    pub(super) fn add_unread(&mut self, failure: Failure, is_above: bool) {
-        if is_above {
-            self.above.insert(failure.path, failure.errno);
-        } else {
-            self.unread.add(failure);
-        }
-    }
 }
 
 /// Adds to the smallest `most`.

@@ -53,12 +53,13 @@ impl<'s> Scan<'s> {
             path: path.clone(),
             reason: reason(error),
         });
-        let failure = Failure {
-            path,
-            errno: error.raw_os_error().unwrap_or(libc::EIO),
-        };
-        let is_above = self.shard.is_above(depth);
-        self.tally.lock().add_unread(failure, is_above);
+        let errno = error.raw_os_error().unwrap_or(libc::EIO);
+        let mut tally = self.tally.lock();
+        if self.shard.is_above(depth) {
+            tally.above.insert(path, errno);
+        } else {
+            tally.unread.add(Failure { path, errno });
+        }
     }
 
     /// Returns what a scan that is over found, as a part of it or as a whole.
