@@ -12,7 +12,7 @@ use super::summary_text::{described, labels};
 use crate::cli::output::path_or_dot;
 use crate::cli::page::document;
 use crate::cli::reason;
-use crate::codec::guess::{Guesser, Mixture, doubly_encoded};
+use crate::codec::guess::{Guesser, Mixture, doubly_encoded, likely};
 use crate::records::{
     Directory, Finding, GuessRecord, Name, Sampled, ScanEntry, json_line, percent,
 };
@@ -21,9 +21,6 @@ use crate::tree::scan::ScanDone;
 const STYLE: &str = include_str!("page/page.css");
 const SCRIPT: &str = include_str!("page/page.js");
 const BODY: &str = include_str!("page/page.html");
-
-/// Most guesses at the charset of all names.
-const GUESSES: usize = 5;
 
 /// Most readings of a name.
 const MOST: usize = 3;
@@ -84,8 +81,7 @@ fn data(done: &ScanDone) -> Value {
     let directories = directories.map(|directory| directory_row(done, directory));
     let kinds = tally.kinds.keys();
     let kinds = kinds.map(|(finding, kind)| described(*finding, *kind));
-    let guesses = done.charsets.guesses.iter().take(GUESSES);
-    let guesses = guesses.map(GuessRecord::from);
+    let guesses = likely(&done.charsets.guesses).map(GuessRecord::from);
     let unread = tally.all_unread().first.into_iter().map(|failure| {
         let error = std::io::Error::from_raw_os_error(failure.errno);
         json!([failure.path, reason(&error)])

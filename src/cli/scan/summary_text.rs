@@ -57,13 +57,11 @@ pub(super) fn text(done: &ScanDone) -> String {
 fn head(done: &ScanDone) -> Vec<String> {
     let tally = &done.scan.tally;
     let counts = &tally.counts;
-    let roots = done.scan.roots.iter().map(Name::as_bytes);
-    let roots: Vec<String> = roots
-        .map(|root| match root {
-            b"" => "the list".to_owned(),
-            root => quoted(root),
-        })
-        .collect();
+    let roots = done.scan.roots.iter().map(|root| match root.as_bytes() {
+        b"" => "the list".to_owned(),
+        root => quoted(root),
+    });
+    let roots: Vec<String> = roots.collect();
     let mut lines = vec![format!(
         "{}: {} in {}",
         roots.join(", "),

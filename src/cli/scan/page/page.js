@@ -214,7 +214,7 @@ function charsets() {
     examples(box, rows);
   }
   const guesses = whole.charsets.length ? [] : data.guesses;
-  for (const guess of guesses.filter((guess) => guess.confidence >= 0.005)) {
+  for (const guess of guesses) {
     const box = make("div", "guess");
     box.append(make("span", "percent", percent(guess.confidence)), make("b", "", guess.charset));
     box.append(" reads " + number.format(guess.read) + " of " + number.format(guess.of));
