@@ -93,16 +93,13 @@ impl State {
     /// Returns the summary of what was counted.
     fn summary(&self, operations: u64) -> AuditRecord {
         let verdicts = self.counts.by_verdict();
-        let records = self.counts.records;
         let summary = SummaryRecord {
             operations,
             offences: self.counts.rules(),
             refused: verdicts.refused,
             normalized: verdicts.normalized,
             reported: verdicts.reported,
-            written: records.written,
-            left_out: records.left_out,
-            dropped: records.dropped,
+            records: self.counts.records,
         };
         self.record(Time::now(), AuditEvent::Summary(summary))
     }

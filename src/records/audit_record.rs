@@ -8,7 +8,7 @@ use strum::{EnumString, IntoStaticStr, VariantArray};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Name, RuleCounts, Time};
+use super::{AuditCounts, Name, RuleCounts, Time};
 use crate::names::rules::{Exempt, Verdict};
 use crate::policy::RuleName;
 
@@ -121,12 +121,9 @@ pub struct SummaryRecord {
     pub normalized: u64,
     /// Offences reported.
     pub reported: u64,
-    /// Records written.
-    pub written: u64,
-    /// Records that the rate limit left out.
-    pub left_out: u64,
-    /// Records that the log did not take.
-    pub dropped: u64,
+    /// Their records.
+    #[serde(flatten)]
+    pub records: AuditCounts,
 }
 
 /// A record of the audit log. Fields that a later version added are passed over.

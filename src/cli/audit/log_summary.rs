@@ -175,7 +175,7 @@ impl LogSummary {
             }
             AuditEvent::Summary(summary) => {
                 self.summaries += 1;
-                self.dropped = self.dropped.saturating_add(summary.dropped);
+                self.dropped = self.dropped.saturating_add(summary.records.dropped);
             }
             AuditEvent::Unknown => self.unknown += 1,
         }

@@ -68,7 +68,9 @@ fn push_field(message: &mut Vec<u8>, key: &str, value: &[u8]) {
 #[cfg(test)]
 mod tests {
     use super::{message, push_field};
-    use crate::records::{AuditEvent, AuditRecord, RuleCounts, SummaryRecord, Time, json_line};
+    use crate::records::{
+        AuditCounts, AuditEvent, AuditRecord, RuleCounts, SummaryRecord, Time, json_line,
+    };
 
     #[test]
     fn each_field_of_a_record_is_one_of_the_journal_and_names_are_quoted() {
@@ -81,9 +83,11 @@ mod tests {
             refused: 1,
             normalized: 0,
             reported: 0,
-            written: 0,
-            left_out: 0,
-            dropped: 0,
+            records: AuditCounts {
+                written: 0,
+                left_out: 0,
+                dropped: 0,
+            },
         });
         let summary = AuditRecord {
             time: Time("2026-11-21T11:49:58.965881Z".parse().unwrap()),

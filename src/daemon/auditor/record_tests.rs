@@ -8,8 +8,8 @@ use crate::fs::audit::{Operation, Verdict};
 use crate::names::rules::Exempt;
 use crate::policy::{Alike, Class, Rule, RuleName, Unit};
 use crate::records::{
-    AuditEvent, AuditRecord, LeftOutRecord, Name, OffenceRecord, RuleCounts, SummaryRecord, Time,
-    json_line,
+    AuditCounts, AuditEvent, AuditRecord, LeftOutRecord, Name, OffenceRecord, RuleCounts,
+    SummaryRecord, Time, json_line,
 };
 
 /// An offence by the name `name`, at this place of it.
@@ -214,9 +214,11 @@ fn records_without_a_name_are_read_back() {
         refused: 9,
         normalized: 8,
         reported: 11,
-        written: 20,
-        left_out: 5,
-        dropped: 3,
+        records: AuditCounts {
+            written: 20,
+            left_out: 5,
+            dropped: 3,
+        },
     });
     is_read_back(AuditRecord {
         mount: Name::from(b"/1 refused"),

@@ -7,8 +7,8 @@ use log::Level;
 
 use crate::names::quoted::unquote;
 use crate::records::{
-    AuditEvent, AuditRecord, LeftOutRecord, Name, OffenceRecord, Operation, RuleCounts,
-    SummaryRecord, Time,
+    AuditCounts, AuditEvent, AuditRecord, LeftOutRecord, Name, OffenceRecord, Operation,
+    RuleCounts, SummaryRecord, Time,
 };
 
 /// Most offending bytes shown in a line of text.
@@ -128,9 +128,9 @@ impl SummaryRecord {
             self.refused,
             self.normalized,
             self.reported,
-            self.written,
-            self.left_out,
-            self.dropped,
+            self.records.written,
+            self.records.left_out,
+            self.records.dropped,
         )
     }
 }
@@ -228,9 +228,11 @@ impl SummaryRecord {
             refused: numbers.next()?,
             normalized: numbers.next()?,
             reported: numbers.next()?,
-            written: numbers.next()?,
-            left_out: numbers.next()?,
-            dropped: numbers.next()?,
+            records: AuditCounts {
+                written: numbers.next()?,
+                left_out: numbers.next()?,
+                dropped: numbers.next()?,
+            },
         };
         (record.text() == text).then_some(record)
     }
