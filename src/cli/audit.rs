@@ -18,7 +18,7 @@ use crate::records::{AuditRecord, Name, json_line};
 use log_summary::{InvalidLine, LogSummary};
 
 /// Longest line that is read, in bytes: names and paths in a record have limits.
-const LONGEST_LINE: usize = 1 << 20;
+const LONGEST_LINE: u64 = 1 << 20;
 
 /// Most bytes that are shown of a line that is no record.
 const SHOWN: usize = 100;
@@ -54,47 +54,38 @@ pub(super) fn run(args: &AuditLogArgs) -> Result<ExitCode, CommandError> {
     } else {
         audit_text::lines(args, &summary)
     })?;
-    Ok(exit(&summary))
-}
-
-fn exit(summary: &LogSummary) -> ExitCode {
-    for (reason, count, first) in summary.reasons() {
+    for (count, first) in summary.reasons() {
+        let InvalidLine { line, reason, .. } = first;
+        let (file, shown) = (input_name(&first.file), first.shown());
         let more = match count - 1 {
             0 => String::new(),
             more => format!(", and {} more for it", grouped(more)),
         };
-        print_warning(&format!(
-            "{}, line {}: {reason}: {}{more}",
-            input_name(&first.file),
-            first.line,
-            first.shown()
-        ));
+        print_warning(&format!("{file}, line {line}: {reason}: {shown}{more}"));
     }
     let offences = summary.offences().saturating_add(summary.left_out);
-    match (summary.invalid + summary.unread, offences) {
+    Ok(match (summary.invalid + summary.unread, offences) {
         (0, 0) => ExitCode::Ok,
         (0, _) => ExitCode::NotConforming,
         _ => ExitCode::Incomplete,
-    }
+    })
 }
 
 fn read_log(args: &AuditLogArgs, file: &Path, summary: &mut LogSummary) -> io::Result<()> {
     let mut input = open_input(file)?;
     let mut text = Vec::new();
-    let most = u64::try_from(LONGEST_LINE).unwrap_or(u64::MAX);
     for number in 1.. {
         text.clear();
-        if input.by_ref().take(most).read_until(b'\n', &mut text)? == 0 {
+        let mut start = input.by_ref().take(LONGEST_LINE);
+        if start.read_until(b'\n', &mut text)? == 0 {
             break;
         }
         if number == 1 && text.starts_with(b"\x1F\x8B") {
             let remedy = "it is compressed; try zcat FILE | utf8fs audit -";
             return Err(io::Error::other(remedy));
         }
-        let is_whole = text.last() == Some(&b'\n');
         let line = text.trim_ascii();
-        let record = if !is_whole && text.len() >= LONGEST_LINE {
-            input.skip_until(b'\n')?;
+        let record = if !text.ends_with(b"\n") && input.skip_until(b'\n')? > 0 {
             Err(format!("it is longer than {LONGEST_LINE} bytes"))
         } else if line.is_empty() {
             continue;

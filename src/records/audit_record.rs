@@ -13,19 +13,7 @@ use crate::names::rules::{Exempt, Verdict};
 use crate::policy::RuleName;
 
 /// An operation that names are asked for by.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    Hash,
-    PartialOrd,
-    Ord,
-    EnumString,
-    IntoStaticStr,
-    VariantArray,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Operation {
     /// A name too long for any entry was looked up.

@@ -34,7 +34,7 @@ pub(super) fn lines(args: &AuditLogArgs, summary: &LogSummary) -> Vec<String> {
         let title = "lines that are not records, by reason".to_owned();
         lines.extend([String::new(), title]);
         let reasons = reasons.into_iter();
-        lines.extend(reasons.map(|(reason, count, _)| number_row(count, &harmless(reason))));
+        lines.extend(reasons.map(|(count, first)| number_row(*count, &harmless(&first.reason))));
     }
     lines
 }
@@ -60,17 +60,16 @@ fn over_time(args: &AuditLogArgs, summary: &LogSummary) -> Vec<String> {
     let (unit, over_time) = summary.over_time(args.by);
     let sums = over_time.iter().map(|(hour, counts)| (*hour, counts.sum()));
     let sums: Vec<(i64, u64)> = sums.collect();
-    let most = sums.iter().map(|(_, sum)| *sum).max().unwrap_or_default();
-    if most == 0 {
+    let Some(most) = sums.iter().map(|(_, sum)| *sum).max() else {
         return Vec::new();
-    }
+    };
     let mut lines = vec![String::new(), format!("by {} (UTC)", <&str>::from(unit))];
     let before = sums.len().saturating_sub(MOMENTS);
     lines.extend((before > 0).then(|| format!("  {before} before that")));
-    lines.extend(sums.iter().skip(before).map(|(hour, sum)| {
-        let bar = (u128::from(*sum) * u128::from(BAR)).div_ceil(u128::from(most));
-        let bar = "#".repeat(usize::try_from(bar).unwrap_or_default());
-        number_row(*sum, &format!("{}  {bar}", moment(*hour, unit)))
+    lines.extend(sums.iter().skip(before).map(|&(hour, sum)| {
+        let bar = usize::try_from((sum * BAR).div_ceil(most)).unwrap_or_default();
+        let bar = "#".repeat(bar);
+        number_row(sum, &format!("{}  {bar}", moment(hour, unit)))
     }));
     lines
 }

@@ -1,5 +1,6 @@
 //! The counts of all records.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -13,51 +14,48 @@ use crate::cli::output::harmless;
 use crate::os::user_tables::user_names;
 use crate::policy::RuleName;
 use crate::records::{
-    AuditEvent, AuditRecord, LeftOutRecord, Name, OffenceRecord, Operation, RuleCounts,
-    VerdictCounts,
+    AuditEvent, AuditRecord, LeftOutRecord, Name, OffenceRecord, RuleCounts, VerdictCounts,
+    add_fields,
 };
 
-/// Most lines that are not records of which each is kept.
+/// Most lines that are not records, and most reasons why, of which each is kept.
 const MOST_INVALID: usize = 100;
-
-/// Most different reasons why lines are no records.
-const MOST_REASONS: usize = 100;
 
 /// Do the arguments select records by what only an offence has?
 fn is_by_offence(args: &AuditLogArgs) -> bool {
     !args.rule.is_empty() || !args.verdict.is_empty()
 }
 
+/// Do the arguments select that value? Where they name none, they select all.
+fn has<T: PartialEq>(wanted: &[T], value: T) -> bool {
+    wanted.is_empty() || wanted.contains(&value)
+}
+
 /// Returns the path that a record is about, if the arguments select it: what was asked for, its directory, or the mount.
 fn selected(args: &AuditLogArgs, record: &AuditRecord) -> Option<PathBuf> {
-    let has_user = |uid: u32| args.uid.is_empty() || args.uid.contains(&uid);
     let (below, is_asked_for) = match &record.event {
-        AuditEvent::Offence(offence) => {
-            let has_rule = (args.rule.is_empty() || args.rule.contains(&offence.rule))
-                && (args.verdict.is_empty() || args.verdict.contains(&offence.verdict));
-            (Some(&offence.path), has_user(offence.uid) && has_rule)
+        AuditEvent::Offence(of) => {
+            let has_rule = has(&args.rule, of.rule) && has(&args.verdict, of.verdict);
+            (Some(&of.path), has(&args.uid, of.uid) && has_rule)
         }
-        AuditEvent::LeftOut(left_out) => {
+        AuditEvent::LeftOut(of) => {
             // The rules that these offences broke, and their verdicts, are not known.
-            let is_asked_for = has_user(left_out.uid) && !is_by_offence(args);
-            (Some(&left_out.directory), is_asked_for)
+            let is_asked_for = has(&args.uid, of.uid) && !is_by_offence(args);
+            (Some(&of.directory), is_asked_for)
         }
         AuditEvent::Summary(_) | AuditEvent::Unknown => (None, true),
     };
-    let path = record.mount.as_path();
-    // Without a `/` at its end.
-    let path: PathBuf = match below.map(Name::as_path) {
-        Some(below) => path.join(below.strip_prefix("/").unwrap_or(below)),
-        None => path.to_owned(),
-    };
-    let path: PathBuf = path.components().collect();
-    let time = record.time.0;
-    let is_in_time =
-        args.since.is_none_or(|since| time >= since) && args.until.is_none_or(|until| time < until);
+    // From the mount point, and without a `/` at its end.
+    let inside = below.into_iter().flat_map(|below| below.as_path());
+    let inside = inside.filter(|name| *name != "/");
+    let path: PathBuf = record.mount.as_path().iter().chain(inside).collect();
     let is_there = args.below.as_ref().is_none_or(|asked| {
         // The end of a mount is of interest to whoever asks for something in it.
         path.starts_with(asked) || (below.is_none() && asked.starts_with(&path))
     });
+    let time = record.time.0;
+    let is_in_time =
+        args.since.is_none_or(|since| time >= since) && args.until.is_none_or(|until| time < until);
     (is_in_time && is_there && is_asked_for).then_some(path)
 }
 
@@ -79,8 +77,8 @@ pub(super) struct InvalidLine {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 enum Key {
-    Kinds(RuleName, String),
-    Operations(Operation),
+    Kinds(RuleName, Option<Cow<'static, str>>),
+    Operations(&'static str),
     Sections(Option<Name>),
     Users(u32),
     Commands(u32, Name),
@@ -111,7 +109,7 @@ pub(super) struct LogSummary {
     /// Counts of offences; of users and directories with those left out.
     counts: HashMap<Key, u64>,
     /// The first offence of each kind: its path, and what would be accepted.
-    samples: HashMap<Key, (PathBuf, Option<Name>)>,
+    samples: HashMap<Key, (Name, Option<Name>)>,
     /// Counts by the hour since 1970.
     hours: BTreeMap<i64, RuleCounts<u64>>,
     /// The times of the first and the last offence.
@@ -126,6 +124,7 @@ pub(super) struct LogSummary {
     /// Number of lines that are not records.
     pub(super) invalid: u64,
     pub(super) first_invalid: Vec<InvalidLine>,
+    /// The number of lines for each reason, and the first of them.
     by_reason: BTreeMap<String, (u64, InvalidLine)>,
     /// Number of files that could not be read.
     pub(super) unread: u64,
@@ -184,21 +183,17 @@ impl LogSummary {
     fn add_offence(&mut self, time: Timestamp, path: PathBuf, of: OffenceRecord, left_out: u64) {
         *self.rules.of(of.rule) += 1;
         *self.verdicts.of(of.verdict) += 1;
-        let kind = Key::Kinds(of.rule, of.kind.unwrap_or_default().into_owned());
-        let directory = path.parent().unwrap_or(Path::new("/")).to_owned();
-        let sample = self.samples.entry(kind.clone());
-        sample.or_insert((path, of.accepted));
         let times = left_out.saturating_add(1);
-        for (key, times) in [
-            (kind, 1),
-            (Key::Operations(of.operation), 1),
-            (Key::Sections(of.section), 1),
-            (Key::Users(of.uid), times),
-            (Key::Commands(of.uid, of.command), 1),
-            (Key::Directories(directory), times),
-        ] {
-            self.count(key, times);
-        }
+        let directory = path.parent().unwrap_or(Path::new("/")).to_owned();
+        let kind = Key::Kinds(of.rule, of.kind);
+        let sample = self.samples.entry(kind.clone());
+        sample.or_insert_with(|| (Name::of_path(&path), of.accepted));
+        self.count(kind, 1);
+        self.count(Key::Operations(of.operation.into()), 1);
+        self.count(Key::Sections(of.section), 1);
+        self.count(Key::Users(of.uid), times);
+        self.count(Key::Commands(of.uid, of.command), 1);
+        self.count(Key::Directories(directory), times);
         self.left_out = self.left_out.saturating_add(left_out);
         let (first, last) = self.span.unwrap_or((time, time));
         self.span = Some((first.min(time), last.max(time)));
@@ -211,28 +206,23 @@ impl LogSummary {
         *count = count.saturating_add(times);
     }
 
-    pub(super) fn add_invalid(&mut self, line: InvalidLine) {
+    pub(super) fn add_invalid(&mut self, mut line: InvalidLine) {
         self.invalid += 1;
-        let has_room = self.by_reason.len() < MOST_REASONS;
-        let reason = if has_room || self.by_reason.contains_key(&line.reason) {
-            line.reason.clone()
-        } else {
-            "another reason".to_owned()
-        };
-        let of_reason = self.by_reason.entry(reason);
-        of_reason.or_insert_with(|| (0, line.clone())).0 += 1;
         if self.first_invalid.len() < MOST_INVALID {
-            self.first_invalid.push(line);
+            self.first_invalid.push(line.clone());
         }
+        let has_room = self.by_reason.len() < MOST_INVALID;
+        if !has_room && !self.by_reason.contains_key(&line.reason) {
+            line.reason = "another reason".to_owned();
+        }
+        let of_reason = self.by_reason.entry(line.reason.clone());
+        of_reason.or_insert((0, line)).0 += 1;
     }
 
-    /// Returns each reason why lines are no records, the number of lines that have it, and the first of them; the most frequent first.
-    pub(super) fn reasons(&self) -> Vec<(&str, u64, &InvalidLine)> {
-        let reasons = self.by_reason.iter();
-        let mut reasons: Vec<_> = reasons
-            .map(|(reason, (count, first))| (&**reason, *count, first))
-            .collect();
-        reasons.sort_by_key(|(_, count, _)| Reverse(*count));
+    /// Returns the number of lines that are no records for each reason, and the first of them; the most frequent reason first.
+    pub(super) fn reasons(&self) -> Vec<&(u64, InvalidLine)> {
+        let mut reasons: Vec<_> = self.by_reason.values().collect();
+        reasons.sort_by_key(|(count, _)| Reverse(*count));
         reasons
     }
 
@@ -243,17 +233,12 @@ impl LogSummary {
         unit: Option<TimeUnit>,
     ) -> (TimeUnit, BTreeMap<i64, RuleCounts<u64>>) {
         let (first, last) = (self.hours.keys().next(), self.hours.keys().next_back());
-        let span = last.zip(first).map_or(0, |(last, first)| last - first);
-        let unit = unit.unwrap_or(match span {
-            ..72 => TimeUnit::Hour,
-            _ => TimeUnit::Day,
+        let unit = unit.unwrap_or(match last.zip(first) {
+            Some((last, first)) if last - first >= 72 => TimeUnit::Day,
+            _ => TimeUnit::Hour,
         });
-        let mut over_time = BTreeMap::new();
-        for (hour, counts) in &self.hours {
-            let start = hour.div_euclid(unit.hours()) * unit.hours();
-            add_counts(over_time.entry(start).or_default(), counts);
-        }
-        (unit, over_time)
+        let start = |hour: i64| hour.div_euclid(unit.hours()) * unit.hours();
+        (unit, regroup(&self.hours, start))
     }
 
     /// Returns the number of a user, and the name if there is one.
@@ -266,41 +251,34 @@ impl LogSummary {
 
     /// Returns the tables of the summary, each with at most `most` rows.
     pub(super) fn tables(&self, most: usize) -> [Table; 6] {
-        TABLES.map(|(field, title)| {
+        TABLES.map(|(key, title)| {
             let counts = self.counts.iter();
             let mut all: Vec<(&Key, &u64)> = counts
-                .filter(|(key, _)| <&str>::from(*key) == field)
+                .filter(|(one, _)| <&str>::from(*one) == key)
                 .collect();
             all.sort_unstable_by_key(|&(key, count)| (Reverse(count), key));
             // Where no section is named, none is of interest to people.
             let is_named = all.iter().any(|(key, _)| **key != Key::Sections(None));
-            let distinct = all.len();
-            let rows = all.into_iter().take(most).map(|(key, &offences)| {
-                let (label, fields) = self.row(key);
-                Row {
-                    label,
-                    fields,
-                    offences,
-                }
-            });
+            let rows = all.iter().take(most);
             Table {
-                key: field,
+                key,
                 title: if is_named { title } else { "" },
-                rows: rows.collect(),
-                distinct,
+                rows: rows.map(|(key, count)| self.row(key, **count)).collect(),
+                distinct: all.len(),
             }
         })
     }
 
-    /// Returns a key for people and for programs.
-    fn row(&self, key: &Key) -> (String, Value) {
-        match key {
+    /// Returns a row for people and for programs.
+    fn row(&self, key: &Key, offences: u64) -> Row {
+        let (label, mut fields) = match key {
             Key::Kinds(rule, kind) => {
                 let rule: &str = rule.into();
-                let mut label = harmless(format!("{rule} {kind}").trim_end()).into_owned();
-                let kind = (!kind.is_empty()).then_some(kind);
+                let mut label = rule.to_owned();
+                if let Some(kind) = kind {
+                    label += &format!(" {}", harmless(kind));
+                }
                 let sample = self.samples.get(key).map(|(path, accepted)| {
-                    let path = Name::of_path(path);
                     label += &format!(": {path}");
                     if let Some(accepted) = accepted {
                         label += &format!(", would be accepted: {accepted}");
@@ -329,6 +307,12 @@ impl LogSummary {
                 let directory = Name::of_path(directory);
                 (directory.to_string(), json!({"path": directory}))
             }
+        };
+        add_fields(&mut fields, json!({"offences": offences}));
+        Row {
+            label,
+            fields,
+            offences,
         }
     }
 }
@@ -366,11 +350,19 @@ impl Table {
     }
 }
 
-/// Adds `more` to `counts`, rule by rule.
-pub(super) fn add_counts(counts: &mut RuleCounts<u64>, more: &RuleCounts<u64>) {
-    for (rule, count) in more.rows() {
-        *counts.of(rule) += count;
+/// Returns the sums of the counts over time that `key` puts together.
+pub(super) fn regroup(
+    over_time: &BTreeMap<i64, RuleCounts<u64>>,
+    key: impl Fn(i64) -> i64,
+) -> BTreeMap<i64, RuleCounts<u64>> {
+    let mut sums: BTreeMap<i64, RuleCounts<u64>> = BTreeMap::new();
+    for (hour, counts) in over_time {
+        let sum = sums.entry(key(*hour)).or_default();
+        for (rule, count) in counts.rows() {
+            *sum.of(rule) += count;
+        }
     }
+    sums
 }
 
 /// Returns the hour, or its day, as people write it.

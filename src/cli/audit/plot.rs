@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::log_summary::{add_counts, moment};
+use super::log_summary::{moment, regroup};
 use crate::cli::args::TimeUnit;
 use crate::cli::output::grouped;
 use crate::records::RuleCounts;
@@ -46,10 +46,7 @@ impl Plot {
         let moments = (last - first) / unit.hours() + 1;
         let step = (moments + BARS - 1) / BARS;
         let hours = step * unit.hours();
-        let mut sums: BTreeMap<i64, RuleCounts<u64>> = BTreeMap::new();
-        for (hour, by_rule) in over_time {
-            add_counts(sums.entry((hour - first) / hours).or_default(), by_rule);
-        }
+        let sums = regroup(over_time, |hour| (hour - first) / hours);
         let most = sums.values().map(RuleCounts::sum).max()?;
         let several = match step {
             1 => String::new(),

@@ -16,12 +16,12 @@ pub(super) fn document(args: &AuditLogArgs, summary: &LogSummary) -> Value {
         let file = Name::of_path(&line.file);
         json!({"file": file, "line": line.line, "reason": line.reason})
     });
-    let reasons = summary.reasons().into_iter().map(|(reason, count, first)| {
+    let reasons = summary.reasons().into_iter().map(|(count, first)| {
         let (file, start) = (
             Name::of_path(&first.file),
             Name::from(first.start.as_slice()),
         );
-        json!({"reason": reason, "count": count, "file": file, "line": first.line, "start": start})
+        json!({"reason": first.reason, "count": count, "file": file, "line": first.line, "start": start})
     });
     let (unit, over_time) = summary.over_time(args.by);
     let moments = over_time.iter().map(|(hour, counts)| {
@@ -51,10 +51,7 @@ pub(super) fn document(args: &AuditLogArgs, summary: &LogSummary) -> Value {
         "unread": summary.unread,
     });
     for table in summary.tables(args.top.unwrap_or(TOP)) {
-        let rows = table.rows.into_iter().map(|mut row| {
-            add_fields(&mut row.fields, json!({"offences": row.offences}));
-            row.fields
-        });
+        let rows = table.rows.into_iter().map(|row| row.fields);
         let rows: Vec<Value> = rows.collect();
         let fields = json!({(table.key): {"rows": rows, "distinct": table.distinct}});
         add_fields(&mut document, fields);

@@ -25,7 +25,7 @@ struct Body<'a> {
     /// The rules that were broken: index, label, offences.
     legend: Vec<(usize, &'static str, u64)>,
     tables: Vec<Table>,
-    invalid: Vec<(&'a str, u64, &'a InvalidLine)>,
+    invalid: Vec<&'a (u64, InvalidLine)>,
 }
 
 /// A template passes numbers by reference.
