@@ -223,7 +223,7 @@ fn each_row_of_the_table_is_a_metric_where_there_is_all() {
     ]);
     for row in include_str!("metrics.txt").lines() {
         let (name, help) = (
-            row.split([' ', '{']).next().unwrap(),
+            row.split([' ', ',']).next().unwrap(),
             row.get(83..).unwrap(),
         );
         let head = format!("# HELP utf8fs_{name} {help}");

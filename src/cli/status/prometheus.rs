@@ -7,7 +7,7 @@ use super::Asked;
 use crate::names::Quoted;
 use crate::records::{MountStatus, add_fields};
 
-/// A row for each metric: its name, the path to its values in a [`document`], and its help. In a path `{label}` stands for each key
+/// A row for each metric: its name and fixed label, the path to its values in a [`document`], and its help. In a path `{label}` stands for each key
 /// there is, which that label gets as value; `?` asks whether there is something; `-` leaves it to [`special`].
 const METRICS: &str = include_str!("metrics.txt");
 
@@ -32,10 +32,10 @@ pub(super) fn lines(all: &[Asked]) -> Vec<String> {
     for row in METRICS.lines() {
         let (metric, row) = row.split_once(' ').unwrap_or_default();
         let (path, help) = row.trim_start().split_once(' ').unwrap_or_default();
-        let (name, fixed) = metric.split_once('{').unwrap_or((metric, "}"));
+        let (name, fixed) = metric.split_at(metric.find(',').unwrap_or(metric.len()));
         let mut samples = Vec::new();
         for (asked, document) in all.iter().zip(&documents) {
-            let labels = label("mountpoint", &asked.mount.mount_point);
+            let labels = label("mountpoint", &asked.mount.mount_point) + fixed;
             match asked.mount_status() {
                 Some(mount) if path == "-" => special(name, mount, &labels, &mut samples),
                 _ => walk(document, path, labels, &mut samples),
@@ -51,20 +51,14 @@ pub(super) fn lines(all: &[Asked]) -> Vec<String> {
             lines.push(format!("# TYPE utf8fs_{name} {kind}"));
             last = name;
         }
-        let comma = if fixed == "}" { "" } else { "," };
         let samples = samples.into_iter();
-        lines.extend(samples.map(|(suffix, labels, value)| {
-            format!("utf8fs_{name}{suffix}{{{labels}{comma}{fixed} {value}")
-        }));
+        lines.extend(samples.map(|sample| format!("utf8fs_{name}{sample}")));
     }
     lines
 }
 
-/// The end of the name, the labels and the value of a sample.
-type Sample = (&'static str, String, String);
-
-/// Adds the samples that a path leads to. A time is in seconds since 1970.
-fn walk(value: &Value, path: &str, labels: String, samples: &mut Vec<Sample>) {
+/// Adds the samples that a path leads to, each without the metric's name. A time is in seconds since 1970.
+fn walk(value: &Value, path: &str, labels: String, samples: &mut Vec<String>) {
     let (step, rest) = path.split_once('/').unwrap_or((path, ""));
     let found = match value {
         _ if step == "?" => u8::from(!value.is_null()).to_string(),
@@ -87,15 +81,15 @@ fn walk(value: &Value, path: &str, labels: String, samples: &mut Vec<Sample>) {
         }
         Value::Null | Value::Array(_) => return,
     };
-    samples.push(("", labels, found));
+    samples.push(format!("{{{labels}}} {found}"));
 }
 
 /// Adds the samples of a metric that is more than a field. Kinds of requests that never came have no histogram.
-fn special(name: &str, status: &MountStatus, mount: &str, samples: &mut Vec<Sample>) {
+fn special(name: &str, status: &MountStatus, mount: &str, samples: &mut Vec<String>) {
     if name != DURATION {
         let backing = label("backing", status.backing.as_bytes());
         let version = label("version", status.version.as_bytes());
-        samples.push(("", format!("{mount},{backing},{version}"), "1".to_owned()));
+        samples.push(format!("{{{mount},{backing},{version}}} 1"));
         return;
     }
     for (name, counts) in &status.operations {
@@ -109,11 +103,11 @@ fn special(name: &str, status: &MountStatus, mount: &str, samples: &mut Vec<Samp
         let mut below = 0;
         for (limit, times) in limits.chain(["+Inf".to_owned()]).zip(&counts.times) {
             below += times;
-            let labels = format!("{labels},le=\"{limit}\"");
-            samples.push(("_bucket", labels, below.to_string()));
+            samples.push(format!("_bucket{{{labels},le=\"{limit}\"}} {below}"));
         }
-        samples.push(("_sum", labels.clone(), seconds(counts.microseconds)));
-        samples.push(("_count", labels, count.to_string()));
+        let sum = seconds(counts.microseconds);
+        samples.push(format!("_sum{{{labels}}} {sum}"));
+        samples.push(format!("_count{{{labels}}} {count}"));
     }
 }
 
