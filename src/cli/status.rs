@@ -57,9 +57,13 @@ impl Asked {
 
     /// Returns one JSON object on one line: the fields of the status, if there is one, and what is known without it.
     fn to_json(&self) -> String {
-        let source = &self.mount.source;
+        let MountInfo {
+            mount_point,
+            source,
+            ..
+        } = &self.mount;
         let mut object = json!({
-            "mountpoint": Name::from(self.mount.mount_point.as_slice()),
+            "mountpoint": Name::from(mount_point.as_slice()),
             "source": (!source.is_empty()).then(|| Name::from(source.as_slice())),
             "state": self.state(),
         });
@@ -129,15 +133,11 @@ pub(super) fn run(args: &StatusArgs) -> Result<ExitCode, CommandError> {
         false => args.format.unwrap_or(StatusFormat::Text),
     };
     print_lines(lines(&all, format, args.all))?;
-    let exit = match all.iter().all(|asked| asked.state() == "well") {
-        true => ExitCode::Ok,
-        false => ExitCode::Failure,
-    };
-    match all.pop() {
-        Some(Asked { answer, .. }) if !args.all => {
-            answer.map_or_else(|none| Err(none.into_error()), |_| Ok(exit))
-        }
-        _ => Ok(exit),
+    let is_well = all.iter().all(|asked| asked.state() == "well");
+    match all.pop().map(|asked| asked.answer) {
+        Some(Err(none)) if !args.all => Err(none.into_error()),
+        _ if is_well => Ok(ExitCode::Ok),
+        _ => Ok(ExitCode::Failure),
     }
 }
 
@@ -184,9 +184,7 @@ fn status_of(path: &Path) -> Result<Status, NoStatus> {
         NoAnswer::Unknown => guard::find_status(path)?,
         NoAnswer::Dead | NoAnswer::Silent | NoAnswer::Denied => None,
     };
-    guard
-        .map(|status| Status::Guard(Box::new(status)))
-        .ok_or(none)
+    guard.map_or(Err(none), |status| Ok(Status::Guard(Box::new(status))))
 }
 
 /// Looks a mount up in the table of mounts, by its path alone: the mount may hang.
