@@ -32,6 +32,8 @@ struct Explanation<'a> {
     normalized: Option<VisibleName>,
     /// The text that it spells, if all of it is characters.
     text: Option<String>,
+    /// Can a mount be by this definition of UTF-8?
+    is_mountable: bool,
 }
 
 impl<'a> Explanation<'a> {
@@ -53,6 +55,7 @@ impl<'a> Explanation<'a> {
                 .and_then(|name| map.visible_alone(&name)),
             normalized: map.normalized(name).ok().filter(|_| is_mountable),
             text: characters.collect(),
+            is_mountable,
         }
     }
 }

@@ -19,30 +19,24 @@ impl Explanation<'_> {
             json!(name.as_ref().map(|name| Name::from(name.as_bytes())))
         };
         let encoding = self.map.policy.encoding;
-        let verdict = if self.offence.is_some() {
-            "refused"
-        } else {
-            "conforming"
-        };
         let mut object = json!({
             "name": Name::from(self.name),
             "encoding": encoding,
             "visible": name(&self.visible),
             "normalized": name(&self.normalized),
-            "verdict": verdict,
+            "verdict": self.offence.map_or("conforming", |_| "refused"),
         });
         if encoding != Encoding::Utf8 {
             add_fields(&mut object, json!({"text": self.text}));
         }
         if let Some(offence) = self.offence {
-            let errno = self.is_mountable().then(|| self.errno(offence));
             let refusal = json!({
                 "rule": offence.rule.label(),
                 "kind": offence.rule.kind(),
                 "offset": offence.offset,
                 "length": offence.length,
                 "code_point": offence.code_point.map(notation),
-                "errno": errno,
+                "errno": self.is_mountable.then(|| self.errno(offence)),
             });
             add_fields(&mut object, refusal);
         }
@@ -60,28 +54,24 @@ impl Explanation<'_> {
             facts.push(("encoding", encoding.to_string()));
             facts.push(("text", text.unwrap_or_else(none)));
         }
+        facts.push(("verdict", self.verdict()));
         if let Some(offence) = self.offence {
-            facts.push(("verdict", self.verdict(offence)));
             facts.push(("rule", offence.rule.to_string()));
             facts.push(("where", self.place(offence)));
-            if self.is_mountable() {
-                let or_why = |name: &Option<VisibleName>, why: &str| match name {
-                    Some(name) => Quoted(name.as_bytes()).to_string(),
-                    None => format!("nothing: {why}"),
-                };
-                let why_hidden = if offence.rule == Rule::NotAComponent {
-                    "no entry of a directory can have this name"
-                } else {
-                    "--legacy hide"
-                };
-                let why_none = self.why_not_normalized(offence);
-                facts.push(("visible", or_why(&self.visible, why_hidden)));
-                facts.push(("normalized", or_why(&self.normalized, why_none)));
-            }
-        } else if self.is_mountable() {
-            facts.push(("verdict", "conforming, visible as it is".to_owned()));
-        } else {
-            facts.push(("verdict", "conforming".to_owned()));
+        }
+        if let Some(offence) = self.offence.filter(|_| self.is_mountable) {
+            let or_why = |name: &Option<VisibleName>, why: &str| match name {
+                Some(name) => Quoted(name.as_bytes()).to_string(),
+                None => format!("nothing: {why}"),
+            };
+            let why_hidden = if offence.rule == Rule::NotAComponent {
+                "no entry of a directory can have this name"
+            } else {
+                "--legacy hide"
+            };
+            let why_none = self.why_not_normalized(offence);
+            facts.push(("visible", or_why(&self.visible, why_hidden)));
+            facts.push(("normalized", or_why(&self.normalized, why_none)));
         }
         let sequences = columns(&rows(self.name, &self.map.policy), &[0]).into_iter();
         let facts = facts.into_iter();
@@ -91,18 +81,17 @@ impl Explanation<'_> {
             .collect()
     }
 
-    fn is_mountable(&self) -> bool {
-        Encoding::MOUNTABLE.contains(&self.map.policy.encoding)
-    }
-
     fn errno(&self, offence: Offence) -> &'static str {
         errno::symbol(self.map.errno.errno(offence.rule))
     }
 
-    fn verdict(&self, offence: Offence) -> String {
-        if !self.is_mountable() {
-            return "does not conform".to_owned();
-        }
+    fn verdict(&self) -> String {
+        let offence = match (self.offence, self.is_mountable) {
+            (None, true) => return "conforming, visible as it is".to_owned(),
+            (None, false) => return "conforming".to_owned(),
+            (Some(_), false) => return "does not conform".to_owned(),
+            (Some(offence), true) => offence,
+        };
         let is_storable = offence.rule != Rule::NotAComponent && self.name.len() <= NAME_MAX;
         match (self.map.on_violation, &self.normalized) {
             (OnViolation::Normalize, Some(name)) => {
