@@ -21,7 +21,6 @@ pub(super) fn counted<T>(result: rustix::io::Result<T>) -> std::io::Result<T> {
 }
 
 /// Returns the number that this thread has made so far. Take the difference of two answers.
-#[must_use]
 pub fn made() -> u64 {
     MADE.get()
 }

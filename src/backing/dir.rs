@@ -31,7 +31,6 @@ impl Dir {
     }
 
     /// Gives the descriptor back.
-    #[must_use]
     pub fn into_fd(self) -> OwnedFd {
         self.0
     }

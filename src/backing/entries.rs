@@ -33,7 +33,6 @@ pub struct Entry<'a> {
 
 impl Entry<'_> {
     /// Is it `.` or `..`?
-    #[must_use]
     pub fn is_dot(&self) -> bool {
         matches!(self.name, b"." | b"..")
     }
@@ -74,13 +73,11 @@ impl Entries {
     }
 
     /// Takes a directory that is open for reading and stands at its start.
-    #[must_use]
     pub fn new(fd: OwnedFd) -> Self {
         Self::with_buffer(fd, vec![0; BUFFER].into())
     }
 
     /// Makes one as [`Entries::new`], with a buffer of the caller's of 1 KiB or more.
-    #[must_use]
     pub fn with_buffer(fd: OwnedFd, buffer: Box<[u8]>) -> Self {
         Self {
             fd,
@@ -93,7 +90,6 @@ impl Entries {
     }
 
     /// Gives the directory and the buffer back.
-    #[must_use]
     pub fn into_parts(self) -> (OwnedFd, Box<[u8]>) {
         (self.fd, self.buffer)
     }

@@ -71,7 +71,6 @@ impl FileHandle {
     }
 
     /// A number for the file: the same for the same handle, always, and rarely the same for two (FNV-1a).
-    #[must_use]
     pub fn digest(&self) -> u32 {
         let octets = self.kind.to_le_bytes();
         let octets = octets.iter().chain(self.as_bytes());
@@ -80,13 +79,11 @@ impl FileHandle {
     }
 
     /// The filesystem's kind of handle, which is part of its identity.
-    #[must_use]
     pub fn kind(&self) -> i32 {
         self.kind
     }
 
     /// The handle's bytes, 1 to 128.
-    #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         match &self.bytes {
             Bytes::Inline { length, bytes } => bytes.get(..usize::from(*length)).unwrap_or(bytes),
@@ -96,7 +93,6 @@ impl FileHandle {
 
     /// Puts a handle together, as [`FileHandle::kind`] and [`FileHandle::as_bytes`] took it apart; `None` if it is
     /// longer than 128 bytes.
-    #[must_use]
     pub fn from_parts(kind: i32, bytes: &[u8]) -> Option<Self> {
         (bytes.len() <= MAX_HANDLE).then(|| Self::pack(kind, bytes))
     }

@@ -70,25 +70,21 @@ impl FsType {
 
     /// Is it one of this machine alone? fanotify(7) reports all changes of it then, and closing a file reports nothing. `false` where
     /// that is not known: NFS, SMB and FUSE write late.
-    #[must_use]
     pub fn is_local(self) -> bool {
         LOCAL.contains(&self.0)
     }
 
     /// Do other machines change it, or is it likely that they do?
-    #[must_use]
     pub fn is_shared(self) -> bool {
         SERVED.contains(&self.0) || CLUSTERED.contains(&self.0)
     }
 
     /// Does it check the rights of callers itself, by the ids that a request comes with?
-    #[must_use]
     pub fn checks_rights(self) -> bool {
         SERVED.contains(&self.0)
     }
 
     /// Can it lie on another filesystem, which the kernel counts as a layer?
-    #[must_use]
     pub fn is_stacked(self) -> bool {
         [OVERLAYFS, ECRYPTFS, FUSE].contains(&self.0)
     }

@@ -23,7 +23,6 @@ pub enum LockKind {
 
 impl LockKind {
     /// `l_type` of `struct flock`.
-    #[must_use]
     pub fn to_kernel(self) -> i32 {
         self as i32
     }
@@ -59,7 +58,6 @@ impl LockRange {
     };
 
     /// Have the two a byte in common?
-    #[must_use]
     pub fn meets(self, other: Self) -> bool {
         self.start <= other.end && other.start <= self.end
     }

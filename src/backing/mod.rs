@@ -34,7 +34,6 @@ pub use stat::{SetTime, Stat, device_unasked, is_read_only, stat_filesystem};
 pub use sys::{FuseRing, RING_HEADER, clone_connection, close_backing, open_backing, page_size};
 
 /// Returns the system's text for an error, without the number.
-#[must_use]
 pub fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     match text.split_once(" (os error ") {

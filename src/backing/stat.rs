@@ -24,7 +24,6 @@ const TYPE_BITS: [(Kind, u32); 7] = [
 
 impl Kind {
     /// The kind in the type bits of a mode (`S_IFMT`).
-    #[must_use]
     pub fn from_mode(mode: u32) -> Self {
         let bits = mode & libc::S_IFMT;
         let row = TYPE_BITS.iter().find(|row| row.1 == bits);
@@ -32,13 +31,11 @@ impl Kind {
     }
 
     /// The kind in a directory record (`d_type`), whose values are the type bits of a mode shifted down.
-    #[must_use]
     pub fn from_dirent(d_type: u8) -> Self {
         Self::from_mode(u32::from(d_type) << 12)
     }
 
     /// The type bits of a mode; 0 for `Unknown`.
-    #[must_use]
     pub fn mode_bits(self) -> u32 {
         let row = TYPE_BITS.iter().find(|row| row.0 == self);
         row.map_or(0, |row| row.1)
@@ -111,31 +108,26 @@ impl Stat {
     }
 
     /// Returns the kind of the inode.
-    #[must_use]
     pub fn kind(&self) -> Kind {
         Kind::from_mode(self.mode)
     }
 
     /// Is it a directory?
-    #[must_use]
     pub fn is_dir(&self) -> bool {
         self.kind() == Kind::Dir
     }
 
     /// Is it a regular file?
-    #[must_use]
     pub fn is_file(&self) -> bool {
         self.kind() == Kind::File
     }
 
     /// Is it a regular file with a set-user-ID or set-group-ID bit?
-    #[must_use]
     pub fn has_set_id(&self) -> bool {
         self.kind() == Kind::File && self.mode & (libc::S_ISUID | libc::S_ISGID) != 0
     }
 
     /// Is it a symlink?
-    #[must_use]
     pub fn is_symlink(&self) -> bool {
         self.kind() == Kind::Symlink
     }

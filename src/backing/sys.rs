@@ -106,7 +106,6 @@ pub(crate) fn open_by_handle(
 }
 
 /// The size of a page of memory in bytes.
-#[must_use]
 pub fn page_size() -> usize {
     // SAFETY: sysconf(3) touches no memory of ours; the C library has the answer from when the program started.
     let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };

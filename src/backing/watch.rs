@@ -92,7 +92,6 @@ impl Watcher {
     }
 
     /// Is each write reported? Else only that the file was closed.
-    #[must_use]
     pub fn hears_writes(&self) -> bool {
         self.hears_writes
     }

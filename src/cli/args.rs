@@ -84,7 +84,6 @@ pub struct CommonArgs {
 
 impl CommonArgs {
     /// Returns how much the program's own log says.
-    #[must_use]
     pub fn verbosity(&self) -> LevelFilter {
         match (self.quiet, self.verbose) {
             (true, _) => LevelFilter::Warn,

@@ -19,7 +19,6 @@ pub(super) fn run(shell: Shell) -> Result<ExitCode, CommandError> {
 }
 
 /// Returns the script for a shell.
-#[must_use]
 pub fn script(shell: Shell) -> Vec<u8> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "utf8fs", &mut script);

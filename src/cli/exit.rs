@@ -22,7 +22,6 @@ pub enum ExitCode {
 
 impl ExitCode {
     /// The number that the shell sees.
-    #[must_use]
     pub fn code(self) -> u8 {
         match self {
             Self::Ok => 0,

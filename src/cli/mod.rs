@@ -51,7 +51,6 @@ use invocation::{Invocation, MountHelper};
 use output::{harmless, print_error, print_lines, print_warning};
 
 /// Runs the program on the arguments of the process.
-#[must_use]
 pub fn run() -> std::process::ExitCode {
     let typed: Vec<OsString> = std::env::args_os().collect();
     let invocation = match Invocation::read(typed.clone()) {

@@ -198,7 +198,6 @@ pub(super) fn number_row(count: u64, what: &str) -> String {
 }
 
 /// A number with its thousands apart: `1,234,567`.
-#[must_use]
 pub(super) fn grouped(number: u64) -> String {
     HumanCount(number).to_string()
 }

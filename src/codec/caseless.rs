@@ -20,7 +20,6 @@ const LOOKED_UP: u32 = 0x600;
 /// with full case folding, the same in every locale.
 ///
 /// It is for comparing, not for showing: `ß` folds to `ss`.
-#[must_use]
 pub fn caseless(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();

@@ -60,7 +60,6 @@ pub struct EncodeError {
 
 /// Is `c` a control character, a noncharacter or an unassigned code point? No legacy name means one, beyond ASCII: another
 /// charset is right.
-#[must_use]
 pub fn is_meaningless(c: char) -> bool {
     // Most characters of legacy charsets, which need no look at a table.
     if matches!(
@@ -85,7 +84,6 @@ impl Charset {
     }
 
     /// The preferred label, lower case: `iso-8859-1`.
-    #[must_use]
     pub fn label(self) -> &'static str {
         self.0.label
     }
@@ -188,7 +186,6 @@ impl Charset {
     /// Every character is one code point, so that as many steps of this length as the text has code points pass all
     /// bytes. (The WHATWG's Big5 has four pairs of bytes for two code points each: 88 62, 88 64, 88 A3 and 88 A5. It
     /// reads but does not write those rows of Hong Kong's supplement; they are no part of Big5 here.)
-    #[must_use]
     pub fn first_len(self, bytes: &[u8]) -> Option<usize> {
         match &self.0.tables {
             Tables::SingleByte(table) => table.character(*bytes.first()?).map(|_| 1),
@@ -197,7 +194,6 @@ impl Charset {
     }
 
     /// The most bytes that a character has.
-    #[must_use]
     pub fn max_len(self) -> usize {
         match &self.0.tables {
             Tables::SingleByte(..) => 1,
@@ -246,7 +242,6 @@ impl Charset {
     /// Decodes if the text encodes back to just these bytes (law N6); else `None`.
     ///
     /// `None` also where `/` or NUL would appear or vanish, or the text would newly be empty, `.` or `..` (law C5).
-    #[must_use]
     pub fn decode_reversibly(self, bytes: &[u8]) -> Option<String> {
         let text = self
             .gives_back(bytes)

@@ -32,7 +32,6 @@ impl Coding {
     }
 
     /// The label.
-    #[must_use]
     pub fn label(self) -> &'static str {
         match self {
             Self::Form(encoding) => encoding.label(),
@@ -41,7 +40,6 @@ impl Coding {
     }
 
     /// Is it made of octets, not of wider units?
-    #[must_use]
     pub fn is_of_octets(self) -> bool {
         match self {
             Self::Form(encoding) => encoding.is_file_system_safe(),
@@ -162,7 +160,6 @@ pub struct Converter {
 
 impl Converter {
     /// A conversion that stops at what is malformed or unmappable, or repairs it.
-    #[must_use]
     pub fn new(from: Coding, to: Coding, lossy: Option<Repair>) -> Self {
         Self {
             from,
@@ -176,7 +173,6 @@ impl Converter {
     }
 
     /// Returns the repairs up to now.
-    #[must_use]
     pub fn repairs(&self) -> Repairs {
         self.repairs
     }

@@ -256,13 +256,11 @@ impl Encoding {
     pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// Returns the label: `utf-8`, `fss-utf-draft`, `ucs-4le`, ...
-    #[must_use]
     pub fn label(self) -> &'static str {
         self.into()
     }
 
     /// The name for people: `UTF-8`, `FSS-UTF`, `Modified UTF-8`, ...
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Utf8 => "UTF-8",
@@ -291,7 +289,6 @@ impl Encoding {
     /// assert_eq!(Encoding::from_label("UTF8"), Some(Encoding::Utf8));
     /// assert_eq!(Encoding::from_label("utf-7"), None);
     /// ```
-    #[must_use]
     pub fn from_label(label: &str) -> Option<Self> {
         let wanted = label_key(label.trim_ascii());
         let mut all = Self::ALL.iter().copied();
@@ -299,7 +296,6 @@ impl Encoding {
     }
 
     /// The greatest code point that it encodes.
-    #[must_use]
     pub fn limit(self) -> u32 {
         match self.scheme() {
             Scheme::Octets(rules) => rules.limit,
@@ -309,13 +305,11 @@ impl Encoding {
     }
 
     /// Can names on disk be in it? Then it contains ASCII, and has the octets `/` and NUL for these characters alone.
-    #[must_use]
     pub fn is_file_system_safe(self) -> bool {
         !matches!(self.scheme(), Scheme::Units(..))
     }
 
     /// Is what RFC 3629 spells, where it is well-formed at all, spelled by the same octets?
-    #[must_use]
     pub fn shares_table_of_utf8(self) -> bool {
         matches!(self.scheme(), Scheme::Octets(_))
     }
@@ -343,7 +337,6 @@ impl Encoding {
 
 impl Piece {
     /// Returns the error of the item, if it is one.
-    #[must_use]
     pub fn error(self) -> Option<DecodeError> {
         let (offset, length) = (self.offset, self.length);
         self.spells.err().map(|kind| DecodeError {

@@ -72,7 +72,6 @@ pub struct Guesser {
 
 /// May the name be meant to slip a `/`, a `.`, a `\` or a NUL past a check of UTF-8? It has one in an overlong form. Some
 /// pairs of East Asian charsets have the same bytes.
-#[must_use]
 pub fn may_deceive(name: &[u8]) -> bool {
     let special = [0, b'.', b'/', b'\\'].map(|byte| Malformed::Overlong(byte.into()));
     Encoding::Utf8
@@ -132,7 +131,6 @@ pub fn likely(guesses: &[Guess]) -> impl Iterator<Item = &Guess> {
 
 impl Guesser {
     /// No names yet.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
@@ -176,7 +174,6 @@ impl Guesser {
     }
 
     /// Can any names have made this guesser, which came from elsewhere?
-    #[must_use]
     pub fn is_sound(&self) -> bool {
         let counts = &self.unread;
         (counts.is_empty() || counts.len() == Candidates::get().len())
@@ -186,7 +183,6 @@ impl Guesser {
     }
 
     /// Every reading that takes at least one of the ill-formed names, best first; none if there are no such names.
-    #[must_use]
     pub fn guesses(&self) -> Vec<Guess> {
         match self.ill_formed {
             0 => Vec::new(),
@@ -195,7 +191,6 @@ impl Guesser {
     }
 
     /// Returns [`Self::guesses`], where the mixture of the names is known already.
-    #[must_use]
     pub fn guesses_by(&self, mixture: &Mixture) -> Vec<Guess> {
         let mut guesses = self.charsets();
         for name in self.sample.names().take(EXAMPLES) {
@@ -216,7 +211,6 @@ impl Guesser {
     }
 
     /// Returns [`Self::guesses`] without examples, which takes less time.
-    #[must_use]
     pub fn charsets(&self) -> Vec<Guess> {
         if self.ill_formed == 0 {
             return Vec::new();
@@ -228,7 +222,6 @@ impl Guesser {
     /// Which well-formed names look like UTF-8 encoded twice or more; `None` if none do.
     ///
     /// Such names come in directories: one alone may be meant, a hundred are not.
-    #[must_use]
     pub fn doubled(&self) -> Option<DoubledNames> {
         let sampled = self.doubled.names().filter_map(doubly_encoded);
         let mut likely: Vec<Doubled> = sampled.collect();

@@ -71,13 +71,11 @@ pub enum Malformed {
 
 impl Malformed {
     /// Returns the kind in words.
-    #[must_use]
     pub fn describe(self) -> &'static str {
         self.get_message().unwrap_or_default()
     }
 
     /// The code point that the sequence spells, where it spells one.
-    #[must_use]
     pub fn code_point(self) -> Option<u32> {
         match self {
             Self::Overlong(c) | Self::Surrogate(c) | Self::OutOfRange(c) => Some(c),

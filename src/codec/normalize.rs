@@ -23,7 +23,6 @@ pub enum Form {
 
 impl Form {
     /// Is `text` in this form?
-    #[must_use]
     pub fn holds(self, text: &str) -> bool {
         match self {
             _ if text.is_ascii() => true,
@@ -33,7 +32,6 @@ impl Form {
     }
 
     /// `text` brought to this form.
-    #[must_use]
     pub fn apply(self, text: &str) -> String {
         match self {
             Self::Nfc => text.nfc().collect(),

@@ -105,7 +105,6 @@ pub struct Coherence {
 
 impl Coherence {
     /// The kernel's copy of `fs`, of which it has nothing yet.
-    #[must_use]
     pub fn new(fs: Arc<Utf8Fs>, keeping: Keeping) -> Self {
         let times = keeping.times;
         let watch = |watcher| Arc::new(Watched::new(Arc::clone(&fs), watcher, times));
@@ -122,14 +121,12 @@ impl Coherence {
     }
 
     /// Returns the number of names that are being renamed and must not be kept for now.
-    #[must_use]
     pub fn barred_names(&self) -> usize {
         self.renames.count()
     }
 
     /// May the kernel keep the content of a file from one open of it to the next, where that is right when it is opened? It asks for
     /// the attributes again when their time is over, and drops the content with them if they show a change.
-    #[must_use]
     pub fn keeps_content(&self, opened: &Opened) -> bool {
         // Of an empty file it keeps none.
         self.times.unheard > Duration::ZERO
@@ -212,7 +209,6 @@ impl Coherence {
     }
 
     /// Returns the timeout of a negative dentry `name`, as a lookup has just answered.
-    #[must_use]
     pub fn keep_absence(&self, directory: u64, name: &[u8]) -> Duration {
         let Ok(directory) = self.fs.inodes().get(directory) else {
             return Duration::ZERO;
@@ -416,7 +412,6 @@ impl Coherence {
     }
 
     /// Attributes that were changed or read, and how long the kernel may keep them.
-    #[must_use]
     pub fn keep_shown(&self, shown: Shown) -> (Shown, Duration) {
         let kept = self.keep_attributes(&shown.inode, &shown.stat);
         (shown, kept)

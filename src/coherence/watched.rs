@@ -109,7 +109,6 @@ impl Watched {
     }
 
     /// Returns how changes are followed.
-    #[must_use]
     pub fn status(&self) -> WatchStatus {
         WatchStatus {
             alive: self.state.load(Ordering::SeqCst) != UNHEARD,

@@ -107,7 +107,6 @@ impl State {
 
 impl Auditor {
     /// Makes an auditor over an open sink. `mount` is the path of the mount point. Nothing is written before [`Auditor::begin`].
-    #[must_use]
     pub fn new(config: &AuditConfig, sink: Sink, mount: Vec<u8>) -> Arc<Self> {
         Arc::new(Self {
             state: Mutex::new(State {

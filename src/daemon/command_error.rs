@@ -36,13 +36,11 @@ impl CommandError {
     }
 
     /// Returns the error of a system call made for `doing` something.
-    #[must_use]
     pub fn io(doing: &str, error: &io::Error) -> Self {
         Self::failure(format!("cannot {doing}: {}", reason(error)))
     }
 
     /// Says that it keeps a mount from being made on `mountpoint`.
-    #[must_use]
     pub(super) fn on(mut self, mountpoint: &Path) -> Self {
         let mountpoint = Quoted::of(mountpoint);
         self.message = format!("cannot mount on {mountpoint}: {}", self.message);
@@ -50,7 +48,6 @@ impl CommandError {
     }
 
     /// Adds what to do.
-    #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self

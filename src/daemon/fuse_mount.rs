@@ -86,7 +86,6 @@ pub fn clear_dead(path: &Path) -> Result<bool, CommandError> {
 
 /// Is the mount `there`, whose root is `root`, one of ours whose daemon was killed? Waits for the daemon where it lives; that of
 /// another user's mount is asked as that user, for five seconds. What a dead one has left is cut off.
-#[must_use]
 pub fn is_dead_mount(root: &OwnedFd, there: &MountInfo) -> bool {
     if !there.is_ours() {
         return false;

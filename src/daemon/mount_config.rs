@@ -136,7 +136,6 @@ impl Checked {
     }
 
     /// Returns the status of the policy, which has come into force now; `None` without a file.
-    #[must_use]
     pub fn policy_status(&self) -> Option<PolicyStatus> {
         self.policy.as_ref().map(|source| PolicyStatus {
             file: Name::of_path(&source.path),

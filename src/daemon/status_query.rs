@@ -34,7 +34,6 @@ const REMOUNTED: [&str; 4] = ["ro", "nosuid", "nodev", "noexec"];
 
 impl NoStatus {
     /// Returns a state with its reason and its remedy.
-    #[must_use]
     pub fn new(state: NoAnswer, message: String, hint: &str) -> Self {
         Self {
             state,
@@ -44,7 +43,6 @@ impl NoStatus {
     }
 
     /// Returns the error of a command that wants the status.
-    #[must_use]
     pub fn into_error(self) -> CommandError {
         CommandError::failure(self.message).hint(self.hint)
     }
@@ -70,7 +68,6 @@ pub fn ask(path: &Path) -> Answer {
 
 impl Question {
     /// Starts asking the mount on `path`. This process must have one thread.
-    #[must_use]
     pub fn start(path: &Path) -> Self {
         let work = || serde_json::to_vec(&ask_here(path)).unwrap_or_default();
         Self {
@@ -104,7 +101,6 @@ fn silent(path: &Path) -> NoStatus {
 }
 
 /// Returns a mount of ours that `path` lies in and that does not answer.
-#[must_use]
 pub fn silent_outer(path: &Path) -> Option<PathBuf> {
     let ours = mountinfo::ours().unwrap_or_default().into_iter();
     let mut outer = ours.map(|mount| mount.path());
@@ -116,7 +112,6 @@ pub fn silent_outer(path: &Path) -> Option<PathBuf> {
 
 /// Does a request that fails so say that the daemon is gone? By rings one that a thread had when it was killed is cancelled
 /// (`fuse_uring_cancel` in `fs/fuse/dev_uring.c`).
-#[must_use]
 pub fn is_of_dead_mount(error: &io::Error) -> bool {
     matches!(
         error.raw_os_error(),
@@ -125,7 +120,6 @@ pub fn is_of_dead_mount(error: &io::Error) -> bool {
 }
 
 /// Says why a path cannot be looked at.
-#[must_use]
 pub fn unseen(path: &Path, error: &io::Error) -> NoStatus {
     let shown = Quoted::of(path);
     if is_of_dead_mount(error) {

@@ -34,13 +34,11 @@ pub struct Counts {
 
 impl Counts {
     /// Returns the number of all offences.
-    #[must_use]
     pub fn offences(&self) -> u64 {
         self.by_verdict().sum()
     }
 
     /// Returns the offences by verdict.
-    #[must_use]
     pub fn by_verdict(&self) -> VerdictCounts {
         let mut all = VerdictCounts::default();
         for (_, verdicts) in self.by_rule.rows() {
@@ -52,7 +50,6 @@ impl Counts {
     }
 
     /// Returns the offences by rule.
-    #[must_use]
     pub fn rules(&self) -> RuleCounts<u64> {
         let mut rules = RuleCounts::default();
         for (rule, verdicts) in self.by_rule.rows() {

@@ -22,7 +22,6 @@ impl FsError {
     }
 
     /// The errno for the caller.
-    #[must_use]
     pub fn errno(&self) -> i32 {
         match self {
             Self::Refused(errno) => *errno,

@@ -183,7 +183,6 @@ pub struct Flags(AtomicU8);
 
 impl Flags {
     /// Is the flag set? Of several, one of them?
-    #[must_use]
     pub fn has(&self, flag: u8) -> bool {
         self.0.load(Ordering::Acquire) & flag != 0
     }
@@ -298,7 +297,6 @@ impl Inode {
     }
 
     /// Tells it from earlier files of that number, also under another daemon, and after it was forgotten. 0 where it has no handle.
-    #[must_use]
     pub fn generation(&self) -> u64 {
         self.handle().map_or(0, |handle| handle.digest().into())
     }
@@ -322,7 +320,6 @@ impl Inode {
     }
 
     /// Is it open for reading and writing? Then it can be written to by a mapping, which nobody hears of (mmap(2), `MAP_SHARED`).
-    #[must_use]
     pub fn is_mappable(&self) -> bool {
         let state = self.state.lock();
         let held = state.held.as_ref();
@@ -330,7 +327,6 @@ impl Inode {
     }
 
     /// Was it ever open for reading and writing, so that there may be mappings of it, which outlive the open file?
-    #[must_use]
     pub fn was_mappable(&self) -> bool {
         self.marks.has(MAPPABLE)
     }
@@ -382,7 +378,6 @@ impl Inode {
     }
 
     /// Its file handle, where it can be opened by that.
-    #[must_use]
     pub fn handle(&self) -> Option<&FileHandle> {
         match &self.identity {
             Identity::Handle(handle) => Some(handle),
@@ -404,7 +399,6 @@ impl Inode {
     }
 
     /// Is it a directory?
-    #[must_use]
     pub fn is_directory(&self) -> bool {
         self.as_directory().is_ok()
     }
@@ -442,7 +436,6 @@ impl Inode {
     }
 
     /// Returns where it was last seen, if that is kept.
-    #[must_use]
     pub fn place(&self) -> Option<Place> {
         self.state.lock().place.as_ref()?.unpack()
     }
@@ -466,14 +459,12 @@ impl Inode {
     }
 
     /// The number of the directory where it was last seen, if that is kept.
-    #[must_use]
     pub fn parent(&self) -> Option<u64> {
         let state = self.state.lock();
         Some(state.place.as_ref()?.split()?.0)
     }
 
     /// Is it the last that was seen under this name, which lies below as it is shown?
-    #[must_use]
     pub fn is_at(&self, parent: u64, name: &[u8]) -> bool {
         let state = self.state.lock();
         let place = state.place.as_ref().and_then(PackedPlace::split);

@@ -239,7 +239,6 @@ impl Inodes {
     }
 
     /// The numbers of all inodes but the root.
-    #[must_use]
     pub fn numbers(&self) -> Vec<u64> {
         let mut numbers = Vec::new();
         for shard in &self.shards {
@@ -267,7 +266,6 @@ impl Inodes {
 
     /// The visible path of a directory from the mount's root, with a `/` in front: `/`, `/a/b`. Of directories that have
     /// been moved below the mount it is the last known one.
-    #[must_use]
     pub fn path(&self, directory: &Inode) -> Vec<u8> {
         let mut path = Vec::new();
         for place in self.places(directory).iter().rev() {

@@ -140,7 +140,6 @@ impl Utf8Fs {
     }
 
     /// Has a file that was just opened the content that it had at an open before, as far as its ctime tells?
-    #[must_use]
     pub fn is_as_opened_before(&self, opened: &Opened) -> bool {
         let seconds = self.inodes.started.elapsed().as_secs();
         let inode = self.inodes.get(opened.inode.0);

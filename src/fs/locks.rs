@@ -107,7 +107,6 @@ fn no_locks(error: io::Error) -> FsError {
 
 impl Utf8Fs {
     /// Are locks carried to the backing files? Then every close must be told of, by [`Utf8Fs::close_locks`].
-    #[must_use]
     pub fn carries_locks(&self) -> bool {
         self.settings.locks == LocksAt::Backing
     }

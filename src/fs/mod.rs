@@ -188,19 +188,16 @@ impl Utf8Fs {
 
     /// Do others use it than the user of this process? Else each operation has the rights of who asks for it, and the backing
     /// filesystem checks them.
-    #[must_use]
     pub fn is_shared(&self) -> bool {
         self.settings.is_shared
     }
 
     /// Are filesystems entered that are mounted inside?
-    #[must_use]
     pub fn enters_mounts(&self) -> bool {
         self.own_device.get().is_some()
     }
 
     /// Can the backing filesystem lie on another?
-    #[must_use]
     pub fn is_stacked(&self) -> bool {
         self.below.is_stacked()
     }
@@ -249,7 +246,6 @@ impl Utf8Fs {
     }
 
     /// Operations so far.
-    #[must_use]
     pub fn operations(&self) -> u64 {
         self.operations.load(Ordering::Relaxed)
     }

@@ -42,7 +42,6 @@ pub struct State {
 
 impl Utf8Fs {
     /// Returns the numbers of now. Waits for nobody who works on a request, but for a few instructions at a time.
-    #[must_use]
     pub fn state(&self) -> State {
         State {
             inodes: self.inodes.count.load(Ordering::Relaxed) + 1,
@@ -57,20 +56,17 @@ impl Utf8Fs {
     }
 
     /// Returns the table of inodes.
-    #[must_use]
     pub fn inodes(&self) -> &Inodes {
         &self.inodes
     }
 
     /// The inode of what has a file handle, if it is known, and its attributes.
-    #[must_use]
     pub fn known_by(&self, handle: &FileHandle) -> Option<(Arc<Inode>, Stat)> {
         let stat = Stat::of(self.inodes.open_handle(handle).ok()?).ok()?;
         Some((self.inodes.known(&stat)?, stat))
     }
 
     /// Does a file handle belong to a known directory that was moved out of the backing directory?
-    #[must_use]
     pub fn was_moved_out(&self, handle: &FileHandle) -> bool {
         let known = self.known_by(handle).filter(|(_, stat)| stat.is_dir());
         let confine = |(inode, _): (Arc<Inode>, Stat)| self.open_to_change(inode.number);
@@ -78,14 +74,12 @@ impl Utf8Fs {
     }
 
     /// Looks at a name below in a directory now: its attributes, and its inode if that is known.
-    #[must_use]
     pub fn look_below(&self, directory: u64, name: &[u8]) -> Option<(Stat, Option<Arc<Inode>>)> {
         let directory = self.open_inode(directory).ok()?;
         self.look_in(&directory.dir(), &BackingName::parse(name).ok()?)
     }
 
     /// Looks in the same way at what a visible name leads to.
-    #[must_use]
     pub fn look(&self, directory: u64, name: &[u8]) -> Option<(Stat, Option<Arc<Inode>>)> {
         let directory = self.open_inode(directory).ok()?;
         let look = |found: Resolved| Ok(self.look_in(&directory.dir(), &found.backing));
@@ -116,7 +110,6 @@ impl Utf8Fs {
     }
 
     /// The name that a backing name is visible as; `None` if it is hidden.
-    #[must_use]
     pub fn visible_name(&self, name: &[u8]) -> Option<VisibleName> {
         self.map.visible_alone(&BackingName::parse(name).ok()?)
     }
@@ -141,7 +134,6 @@ impl Utf8Fs {
     }
 
     /// Does a visible name conform, and is it the only spelling of whatever has it?
-    #[must_use]
     pub fn has_one_spelling(&self, name: &[u8]) -> bool {
         self.map.policy.conforms(name) && self.map.is_only_spelling(name)
     }
@@ -160,7 +152,6 @@ impl Utf8Fs {
     }
 
     /// Returns the events that can end the absence of an entry `name`.
-    #[must_use]
     pub fn absence(&self, name: &[u8]) -> Absence {
         match self.has_one_spelling(name) {
             true if !self.map.may_be_mapped(name) => Absence::OfOne,

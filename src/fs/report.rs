@@ -101,7 +101,6 @@ impl Utf8Fs {
 
 impl OffenceRecord {
     /// Returns what the rules say of a name that offends. Who asked for it, where, and what was made is for others to add.
-    #[must_use]
     pub fn of(operation: Operation, name: &[u8], offence: Offence, terms: &Terms) -> Self {
         // Any other name would be accepted in place of one that is like a sibling's.
         let is_like_sibling = matches!(offence.rule, Rule::NotUnique(_));

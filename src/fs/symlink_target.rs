@@ -70,7 +70,6 @@ impl Utf8Fs {
     }
 
     /// The target of a symlink, if it may be shown as another. It walks nowhere.
-    #[must_use]
     pub fn mapped_target(&self, inode: &Arc<Inode>, stat: &Stat) -> Option<Vec<u8>> {
         if !stat.is_symlink() || !self.map.maps() || inode.marks.has(PLAIN_TARGET) {
             return None;

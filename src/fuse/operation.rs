@@ -53,13 +53,11 @@ pub enum Operation {
 
 impl Operation {
     /// The stable name, as in JSON: that of the protocol in lower case, without `FUSE_`.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
 
     /// The one with this number, if it is known. Those with more arguments, or of several inodes, count as the plain ones.
-    #[must_use]
     pub fn of(number: u32) -> Option<Self> {
         Self::from_repr(match number {
             33 => Self::Setlk as u32,

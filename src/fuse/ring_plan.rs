@@ -102,13 +102,11 @@ impl Plan {
     }
 
     /// Returns the number of threads.
-    #[must_use]
     pub fn threads(&self) -> usize {
         self.0.len()
     }
 
     /// Returns the number of threads for each CPU that is online.
-    #[must_use]
     pub fn threads_per_cpu(&self) -> usize {
         let first = self.0.iter().find(|place| place.is_online);
         let same = |place: &&Place| Some(*place) == first;

@@ -55,7 +55,6 @@ pub fn charset(label: &str) -> Result<Charset, String> {
 }
 
 /// Returns why a charset is not known, and what is alike or else `offer`.
-#[must_use]
 pub fn not_on_offer(unknown: &UnknownCharset, offer: &str) -> String {
     let label = Quoted::of(&unknown.label);
     let fault = match unknown.reason {
@@ -116,7 +115,6 @@ impl DirectoryPattern {
     }
 
     /// Returns the pattern of the one directory that these names lead to from the root.
-    #[must_use]
     pub fn of<'n>(names: impl IntoIterator<Item = &'n [u8]>) -> String {
         let mut pattern = String::new();
         for name in names {
@@ -203,14 +201,12 @@ impl CharsetMap {
     }
 
     /// Has it no rules?
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
     }
 
     /// Returns the source of the text of names in the directory that these names lead to from the root; `None` where the map says
     /// nothing of it.
-    #[must_use]
     pub fn source<'n>(&self, names: impl IntoIterator<Item = &'n [u8]>) -> Option<&CharsetSource> {
         let names: Vec<Cow<'_, [u8]>> = names.into_iter().map(written).collect();
         let mut source = None;

@@ -47,7 +47,6 @@ impl Pieces {
 }
 
 /// Takes the escapes of URLs in a name back: `%` and two hex digits (RFC 3986, section 2.1). `None` without such escapes.
-#[must_use]
 pub fn percent_decoded(name: &[u8]) -> Option<Vec<u8>> {
     let mut decoded = Vec::with_capacity(name.len());
     let mut rest = name;

@@ -210,13 +210,11 @@ impl Index {
     }
 
     /// Returns the visible name of a backing name that does not conform; `None` if it was not in the directory.
-    #[must_use]
     pub fn visible(&self, name: &BackingName) -> Option<&VisibleName> {
         self.visible.get(name).map(|held| &held.name)
     }
 
     /// The backing name that does not conform and is visible as `name`.
-    #[must_use]
     pub fn backing(&self, name: &[u8]) -> Option<&BackingName> {
         self.backing.get(name)
     }
@@ -245,7 +243,6 @@ impl Index {
     }
 
     /// Bytes that it takes in memory, roughly.
-    #[must_use]
     pub fn footprint(&self) -> usize {
         // The two tables share the bytes of names; their own places are counted with room to grow.
         let pairs: usize = self

@@ -63,7 +63,6 @@ impl NameMap {
     /// Says whether an absent name has to be sought among the mapped ones. Never for ASCII names without `%` and `~`:
     /// no mapping yields such a name (law N8). A wanted form is an exception: it turns U+212A into `K`, U+037E into
     /// `;` and U+1FEF into a backtick, so that names with these may be mapped too (law N3).
-    #[must_use]
     pub fn may_be_mapped(&self, visible: &[u8]) -> bool {
         self.maps() && visible.iter().any(|&byte| self.may_yield(byte))
     }
@@ -78,21 +77,18 @@ impl NameMap {
     }
 
     /// Are there names that are shown as others?
-    #[must_use]
     pub fn maps(&self) -> bool {
         matches!(self.legacy, Legacy::Decode | Legacy::Escape)
     }
 
     /// Can entries be reached by other spellings than the one that they are listed under (law N10)? So it is wherever names are
     /// mapped: by their escapes.
-    #[must_use]
     pub fn has_spellings(&self) -> bool {
         self.maps() || self.on_violation != OnViolation::Reject || self.policy.form.is_some()
     }
 
     /// Says whether `visible`, a conforming backing name, has no alias (law N10). Always so where neither `normalize`
     /// nor a wanted form gives names aliases; else so for the names that no mapping yields (law N8).
-    #[must_use]
     pub fn is_only_spelling(&self, visible: &[u8]) -> bool {
         (self.policy.form.is_none() && self.on_violation != OnViolation::Normalize)
             || !visible.iter().any(|&byte| self.may_yield(byte))
@@ -116,14 +112,12 @@ impl NameMap {
     }
 
     /// Can `name` be the escape of an entry that is visible otherwise, and so another spelling of it (law N10)?
-    #[must_use]
     pub fn may_be_escaped(&self, name: &[u8]) -> bool {
         self.maps() && name.iter().any(|octet| matches!(octet, b'%' | b'~'))
     }
 
     /// Returns the backing name whose escape, with any number of signs, is `name` (law N10). Does not check that it
     /// exists. Escapes that were cut cannot be taken back: [`super::Index::cut_spelling`] finds those.
-    #[must_use]
     pub fn escaped_spelling(&self, name: &[u8]) -> Option<BackingName> {
         let (backing, percents) = self.maps().then(|| unescape(name)).flatten()?;
         let backing = BackingName::parse(&backing).ok()?;
@@ -211,14 +205,12 @@ impl NameMap {
     }
 
     /// Returns the visible name of a backing name that is shown as it is.
-    #[must_use]
     pub fn itself(&self, name: &BackingName) -> Option<VisibleName> {
         let is_shown = self.legacy == Legacy::Raw || self.policy.conforms(name.as_bytes());
         is_shown.then(|| name.as_visible())
     }
 
     /// Returns the visible name that a backing name has in a directory of its own; `None` if it is hidden.
-    #[must_use]
     pub fn visible_alone(&self, name: &BackingName) -> Option<VisibleName> {
         if let Some(itself) = self.itself(name) {
             return Some(itself);
@@ -240,7 +232,6 @@ impl NameMap {
     /// Spells the well-formed `text` that the backing name `name` stands for. It is in the wanted form, with
     /// forbidden characters escaped, cut to length with the hash of `name`. `None` where it does not conform, the
     /// marks aside.
-    #[must_use]
     pub fn spelled(&self, text: &[u8], name: &[u8]) -> Option<VisibleName> {
         let visible = self.plain(text, name);
         (self.conforms_but_for_marks(&visible))
@@ -251,7 +242,6 @@ impl NameMap {
     /// Returns the visible name that a backing name which does not conform has by its bytes. Each offending byte is
     /// escaped by `percents` percent signs, 1 or more. There always is one, with any number of signs, so that no
     /// entry is ever lost: where the escaped name would not conform, the mark of a cut stands alone.
-    #[must_use]
     pub fn escape_candidate(&self, name: &[u8], percents: usize) -> VisibleName {
         // An escape longer than the limit is cut away, so that it need not be longer still.
         let signs = percents.min(self.policy.max_bytes.saturating_add(1));

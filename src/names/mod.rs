@@ -50,7 +50,6 @@ macro_rules! name {
             }
 
             /// The bytes of the name.
-            #[must_use]
             pub fn as_bytes(&self) -> &[u8] {
                 &self.0
             }
@@ -82,7 +81,6 @@ name! {
 
 impl VisibleName {
     /// The backing name of the same bytes, which a conforming name has (law N1).
-    #[must_use]
     pub fn as_backing(&self) -> BackingName {
         BackingName(self.0.clone())
     }
@@ -90,7 +88,6 @@ impl VisibleName {
 
 impl BackingName {
     /// The visible name of the same bytes.
-    #[must_use]
     pub fn as_visible(&self) -> VisibleName {
         VisibleName(self.0.clone())
     }

@@ -62,19 +62,16 @@ impl Patterns {
     }
 
     /// The patterns as they were given.
-    #[must_use]
     pub fn given(&self) -> &[String] {
         &self.given
     }
 
     /// Are there none?
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.names.is_empty() && self.paths.is_empty()
     }
 
     /// Does one of them match the name, or its path from the root, which starts with `/`? It is asked for only if need be.
-    #[must_use]
     pub fn has(&self, name: &[u8], path: impl FnOnce() -> Vec<u8>) -> bool {
         let matches =
             |set: &GlobSet, bytes: &[u8]| set.is_match_candidate(&Candidate::from_bytes(bytes));

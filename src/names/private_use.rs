@@ -16,7 +16,6 @@ pub enum PrivateUse {
 
 impl PrivateUse {
     /// Returns the text that such characters stand for; `None` if there are none.
-    #[must_use]
     pub fn restored(self, text: &str) -> Option<String> {
         let restored: String = text.chars().map(|c| self.meant(c).unwrap_or(c)).collect();
         (restored != text).then_some(restored)

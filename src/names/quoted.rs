@@ -18,7 +18,6 @@ pub struct Quoted<'a>(pub &'a [u8]);
 
 impl<'a> Quoted<'a> {
     /// Quotes a path, or other text of the system.
-    #[must_use]
     pub fn of(text: &'a (impl AsRef<OsStr> + ?Sized)) -> Self {
         Self(text.as_ref().as_bytes())
     }
@@ -48,7 +47,6 @@ impl Display for Quoted<'_> {
 }
 
 /// Reads a [`Quoted`] name at the start of `text`. Returns its bytes and the rest of the text.
-#[must_use]
 pub fn unquote(text: &str) -> Option<(Vec<u8>, &str)> {
     let mut rest = text.strip_prefix('"')?;
     let mut bytes = Vec::new();
@@ -95,7 +93,6 @@ const UNCLEAR: [Class; 2] = [Class::Noncharacter, Class::PrivateUse];
 
 /// Could `c`, sent raw, move a cursor, end a line, reorder or hide text, look like anything, or join the letter before it, so that two
 /// forms of one name look the same?
-#[must_use]
 pub fn is_dangerous(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_control();
@@ -115,7 +112,6 @@ fn is_of_a_dangerous_class(c: char) -> bool {
 
 /// `text` with all that could move a cursor, forge a line or hide as `\u{1B}`. Not for names: those are
 /// [`Quoted`], which can be read back.
-#[must_use]
 pub fn harmless(text: &str) -> Cow<'_, str> {
     let is_harmful = |c: char| HARMFUL.iter().any(|class| class.has(c));
     if !text.contains(is_harmful) {

@@ -90,7 +90,6 @@ pub struct Rules {
 
 impl Rules {
     /// Makes rules with these terms for all, except where one of `sections` matches.
-    #[must_use]
     pub fn new(all: Terms, sections: Vec<Section>, exempt: Exemptions) -> Self {
         let concerns = |section: &Section| {
             section.terms.map.policy != all.map.policy || section.terms.unique.is_some()
@@ -107,7 +106,6 @@ impl Rules {
     }
 
     /// Are names normalized anywhere? Then they have other spellings everywhere and for everybody (law N10).
-    #[must_use]
     pub fn normalizes(&self) -> bool {
         let sections = self.sections.iter().map(|section| &section.terms);
         let mut all = sections.chain([&self.all]);
@@ -115,19 +113,16 @@ impl Rules {
     }
 
     /// Returns the users and patterns that are exempt.
-    #[must_use]
     pub fn exempt(&self) -> &Exemptions {
         &self.exempt
     }
 
     /// The sections, in order.
-    #[must_use]
     pub fn sections(&self) -> &[Section] {
         &self.sections
     }
 
     /// The terms where no section matches.
-    #[must_use]
     pub fn all(&self) -> &Terms {
         &self.all
     }
@@ -151,13 +146,11 @@ impl Rules {
     }
 
     /// Does the whole mount's set of terms decide for a new name, which `offends` on the whole mount or not, whoever asks and wherever?
-    #[must_use]
     pub fn is_one_for_all(&self, offends: bool) -> bool {
         !offends && !self.concerns_conforming
     }
 
     /// The terms of a section, or what holds where none does.
-    #[must_use]
     pub fn terms_of(&self, section: Option<usize>) -> &Arc<Terms> {
         let section = section.and_then(|index| self.sections.get(index));
         section.map_or(&self.all, |section| &section.terms)
@@ -187,7 +180,6 @@ impl Terms {
     }
 
     /// Is what offends made as it was asked for?
-    #[must_use]
     pub fn lets_through(&self) -> bool {
         matches!(self.mode, Mode::Report | Mode::Off)
     }

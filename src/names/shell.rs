@@ -31,7 +31,6 @@ impl Display for ShellWord<'_> {
 
 impl<'a> ShellWord<'a> {
     /// Spells a path.
-    #[must_use]
     pub fn of(path: &'a Path) -> Self {
         Self(path.as_os_str().as_bytes())
     }

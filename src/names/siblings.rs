@@ -22,7 +22,6 @@ pub struct Siblings {
 
 impl Siblings {
     /// No names yet.
-    #[must_use]
     pub fn new(alike: Alike) -> Self {
         Self {
             alike,
@@ -50,7 +49,6 @@ impl Siblings {
 
     /// A name that `name` is like, which is neither `name` itself nor `leaving`; `None` where `name` itself is there, which
     /// is then no new name.
-    #[must_use]
     pub fn like(&self, name: &[u8], leaving: Option<&[u8]>) -> Option<VisibleName> {
         if self.entries.contains(&self.entry(name)) {
             return None;
@@ -66,7 +64,6 @@ impl Siblings {
     }
 
     /// Bytes that it takes in memory, roughly.
-    #[must_use]
     pub fn footprint(&self) -> usize {
         self.bytes
     }

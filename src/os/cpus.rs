@@ -28,7 +28,6 @@ pub fn run_on(cpu: usize) -> io::Result<()> {
 }
 
 /// Returns the number of CPUs that this thread may run on; 0 where the machine has more than the C library's set holds.
-#[must_use]
 pub fn cpus_allowed() -> u32 {
     sched_getaffinity(None).map_or(0, |allowed| allowed.count())
 }

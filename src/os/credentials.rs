@@ -51,14 +51,12 @@ thread_local! {
 }
 
 /// Returns the capabilities that this thread has in effect; none if that is unknown.
-#[must_use]
 pub fn in_effect() -> CapabilitySet {
     rustix::thread::capabilities(None).map_or(CapabilitySet::empty(), |sets| sets.effective)
 }
 
 impl Privilege {
     /// Returns the power of this thread: can it act as other users and reach every file?
-    #[must_use]
     pub fn of_thread() -> Self {
         if in_effect().contains(NEEDED) {
             Self::Root
@@ -208,7 +206,6 @@ pub const KEPT_BY_HELPER: CapabilitySet = CapabilitySet::SYS_ADMIN
     .union(CapabilitySet::DAC_READ_SEARCH);
 
 /// Does writing as this thread clear set-user-ID and set-group-ID bits, as it does for an ordinary user?
-#[must_use]
 pub fn clears_set_ids() -> bool {
     !in_effect().contains(CapabilitySet::FSETID)
 }
@@ -224,7 +221,6 @@ pub enum SetIds {
 
 impl SetIds {
     /// For a caller of whom no more is known than its uid.
-    #[must_use]
     pub fn of_caller(uid: u32) -> Self {
         if uid == 0 { Self::Keep } else { Self::Clear }
     }
@@ -287,7 +283,6 @@ impl Drop for InEffect {
 
 /// May process `pid`, whose filesystem group is `gid`, keep a set-group-id bit for `group`: is it in that group, or has it
 /// `CAP_FSETID`? No where it can't be told, as for a process of another pid namespace that is not in the group by `gid`.
-#[must_use]
 pub fn may_keep_sgid(pid: u32, gid: u32, group: u32) -> bool {
     gid == group || super::status_of(pid).is_ok_and(|status| status_keeps_sgid(&status, group))
 }
@@ -304,7 +299,6 @@ fn status_has(status: &[u8], capability: CapabilitySet) -> bool {
 
 /// Has process `pid`, which acts as `uid`, `CAP_FOWNER`? Where it can't be told, or overlayfs acts for a process of another user, only
 /// root has.
-#[must_use]
 pub fn has_fowner(pid: u32, uid: u32) -> bool {
     let status = super::status_of(pid).unwrap_or_default();
     match status_field(&status, "Uid:").rsplit('\t').next() {
@@ -324,7 +318,6 @@ fn is_in(status: &[u8], fits: impl Fn(u32) -> bool) -> bool {
 /// `gid`.
 ///
 /// A process that changes its groups while it asks, or ends and leaves its number to another, is judged by what is found.
-#[must_use]
 pub fn is_member(pid: u32, gid: u32, groups: &std::collections::BTreeSet<u32>) -> bool {
     let fits = |group| groups.contains(&group);
     fits(gid) || super::status_of(pid).is_ok_and(|status| is_in(&status, fits))
@@ -387,7 +380,6 @@ pub fn raise_limits() {
 }
 
 /// Does the user namespace that this process is in forbid it to set its groups (`user_namespaces(7)`)?
-#[must_use]
 pub fn groups_are_denied() -> bool {
     std::fs::read("/proc/self/setgroups").is_ok_and(|word| word.starts_with(b"deny"))
 }

@@ -136,7 +136,6 @@ pub fn dismiss() -> io::Result<()> {
 ///
 /// # Errors
 /// Those of the errand; `BrokenPipe` if the helper processes are gone.
-#[must_use]
 pub fn text(errand: Errand, pid: u32) -> Option<io::Result<Vec<u8>>> {
     Some(ask(errand, pid)?.map(|answer| answer.text))
 }
@@ -145,7 +144,6 @@ pub fn text(errand: Errand, pid: u32) -> Option<io::Result<Vec<u8>>> {
 ///
 /// # Errors
 /// As for [`text`].
-#[must_use]
 pub fn open(errand: Errand) -> Option<io::Result<OwnedFd>> {
     Some(ask(errand, 0)?.and_then(|answer| answer.opened.ok_or_else(garbled)))
 }

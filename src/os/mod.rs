@@ -42,7 +42,6 @@ pub fn status_of(pid: u32) -> io::Result<Vec<u8>> {
 }
 
 /// Returns the value of a field in the status of a process or thread; empty where it has none.
-#[must_use]
 pub fn status_field<'a>(status: &'a [u8], name: &str) -> &'a str {
     // The command, which comes first, has no line break in it.
     let mut lines = status.split(|&octet| octet == b'\n');
@@ -51,7 +50,6 @@ pub fn status_field<'a>(status: &'a [u8], name: &str) -> &'a str {
 }
 
 /// The command name of a process (proc(5), `comm`); empty if it can't be told, as for a process of another namespace.
-#[must_use]
 pub fn command_of(pid: u32) -> Vec<u8> {
     let read = || std::fs::read(format!("/proc/{pid}/comm"));
     let command = helper::text(Errand::Command, pid).unwrap_or_else(read);

@@ -34,26 +34,22 @@ pub struct MountInfo {
 
 impl MountInfo {
     /// The mount point as a path.
-    #[must_use]
     pub fn path(&self) -> PathBuf {
         OsString::from_vec(self.mount_point.clone()).into()
     }
 
     /// Is it one of utf8fs?
-    #[must_use]
     pub fn is_ours(&self) -> bool {
         self.fs_type == FS_TYPE.as_bytes()
     }
 
     /// Returns the user and the group whose FUSE mount it is.
-    #[must_use]
     pub fn owner(&self) -> Option<(u32, u32)> {
         let id = |word| self.option(word)?.parse().ok();
         Some((id("user_id=")?, id("group_id=")?))
     }
 
     /// Has the mount the flag of this word?
-    #[must_use]
     pub fn has_flag(&self, word: &str) -> bool {
         let mut flags = self.flags.split(|&octet| octet == b',');
         flags.any(|flag| flag == word.as_bytes())
@@ -61,7 +57,6 @@ impl MountInfo {
 
     /// Returns the rest of the first of the filesystem's own options that begins with `word`. `None` where none does,
     /// or it is not UTF-8.
-    #[must_use]
     pub fn option(&self, word: &str) -> Option<&str> {
         let mut options = self.options.split(|&octet| octet == b',');
         let rest = options.find_map(|option| option.strip_prefix(word.as_bytes()))?;

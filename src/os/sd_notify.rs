@@ -16,7 +16,6 @@ pub struct Manager(Option<UnixDatagram>);
 
 impl Manager {
     /// Finds the manager that started this process. Logs that its socket cannot be reached.
-    #[must_use]
     pub fn find() -> Self {
         let name = std::env::var_os(SOCKET).filter(|name| !name.is_empty());
         let found = name.map_or_else(|| Ok(Self::default()), |name| Self::at(&name));

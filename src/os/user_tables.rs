@@ -8,20 +8,17 @@ pub const PASSWD: &str = "/etc/passwd";
 pub const GROUP: &str = "/etc/group";
 
 /// Reads a table; one that cannot be read is empty.
-#[must_use]
 pub fn table(path: &str) -> Vec<u8> {
     std::fs::read(path).unwrap_or_default()
 }
 
 /// Returns the number of the user or group `name` in a table.
-#[must_use]
 pub fn number_in(table: &[u8], name: &str) -> Option<u32> {
     let mut named = lines_of(table).filter(|fields| fields.first() == Some(&name.as_bytes()));
     named.find_map(|fields| id_in(&fields, 2))
 }
 
 /// Returns the names of the users in the system's own table by their numbers; of two for one number the first.
-#[must_use]
 pub fn user_names() -> HashMap<u32, String> {
     let table = table(PASSWD);
     let lines = lines_of(&table).filter_map(|fields| {
@@ -33,7 +30,6 @@ pub fn user_names() -> HashMap<u32, String> {
 }
 
 /// Returns the groups of a user by the system's own tables: the first one, and those that list the user as a member.
-#[must_use]
 pub fn groups_of(user: &str) -> BTreeSet<u32> {
     let [passwd, group] = [PASSWD, GROUP].map(table);
     let groups = memberships(&passwd, &group).filter(|(name, _)| *name == user.as_bytes());
@@ -41,7 +37,6 @@ pub fn groups_of(user: &str) -> BTreeSet<u32> {
 }
 
 /// Returns by the number of a user which of `groups` the user is in.
-#[must_use]
 pub fn members_of(
     groups: &BTreeSet<u32>,
     passwd: &[u8],

@@ -19,7 +19,6 @@ pub enum Alike {
 impl Alike {
     /// Returns the key that names share if and only if they are alike. Bytes that are not text by RFC 3629, which have no
     /// case and which nothing combines with, stay as they are.
-    #[must_use]
     pub fn key(self, name: &[u8]) -> Vec<u8> {
         let mut key = Vec::with_capacity(name.len());
         for chunk in name.utf8_chunks() {
@@ -36,7 +35,6 @@ impl Alike {
 
 /// Returns where `name` differs from `sibling`: offset and length of the rest between the characters that both start
 /// with and those that both end in.
-#[must_use]
 pub fn difference(name: &[u8], sibling: &[u8]) -> (usize, usize) {
     let (ours, theirs) = (pieces(name), pieces(sibling));
     let common = |pairs: &mut dyn Iterator<Item = (&&[u8], &&[u8])>| {

@@ -41,7 +41,6 @@ impl Class {
     pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// Describes the class for people.
-    #[must_use]
     pub fn describe(self) -> &'static str {
         match self {
             Self::Control => "control character",
@@ -59,7 +58,6 @@ impl Class {
     }
 
     /// Is `c` of this class by itself, wherever it stands? Shapes of the whole name are not.
-    #[must_use]
     pub fn has(self, c: char) -> bool {
         match self {
             Self::Control => c.is_control(),

@@ -22,7 +22,6 @@ pub enum ErrnoChoice {
 
 impl ErrnoChoice {
     /// The errno for a name that breaks `rule`.
-    #[must_use]
     pub fn errno(self, rule: Rule) -> i32 {
         match rule {
             Rule::TooLong { .. } => libc::ENAMETOOLONG,
@@ -42,7 +41,6 @@ impl ErrnoChoice {
 }
 
 /// The symbol of an errno that this crate refuses names with: `EILSEQ`.
-#[must_use]
 pub fn symbol(errno: i32) -> &'static str {
     match errno {
         libc::EILSEQ => "EILSEQ",

@@ -70,7 +70,6 @@ pub enum Normalization {
 
 impl Normalization {
     /// Returns the form that names must have; `None` for any.
-    #[must_use]
     pub fn form(self) -> Option<Form> {
         match self {
             Self::Preserve => None,
@@ -157,7 +156,6 @@ pub struct Offence {
 
 impl Offence {
     /// Makes the offence of bytes that spell no code point, or more than one.
-    #[must_use]
     pub fn new(rule: Rule, offset: usize, length: usize) -> Self {
         Self {
             rule,
@@ -168,7 +166,6 @@ impl Offence {
     }
 
     /// Makes the offence of so many bytes, more than a name can have.
-    #[must_use]
     pub fn over_name_max(octets: usize, offset: usize, length: usize) -> Self {
         let rule = Rule::TooLong {
             unit: Unit::Bytes,
@@ -179,7 +176,6 @@ impl Offence {
     }
 
     /// Makes the offence of a name that is not well-formed by `encoding`.
-    #[must_use]
     pub fn ill_formed(encoding: Encoding, error: DecodeError) -> Self {
         let rule = Rule::IllFormed(encoding, error.kind);
         Self {
@@ -191,13 +187,11 @@ impl Offence {
 
 impl Rule {
     /// Returns the stable name of the rule, as in JSON.
-    #[must_use]
     pub fn label(self) -> &'static str {
         RuleName::from(self).into()
     }
 
     /// The kind within the rule: of a malformed sequence, a forbidden class, a form, a likeness, a unit of length.
-    #[must_use]
     pub fn kind(self) -> Option<&'static str> {
         match self {
             Self::IllFormed(_, malformed) => Some(malformed.into()),
@@ -262,7 +256,6 @@ impl std::fmt::Display for Rule {
 }
 
 /// Is `name` one component of a path: not empty, `.` or `..`, without `/` and NUL (law C5)?
-#[must_use]
 pub fn is_component(name: &[u8]) -> bool {
     !matches!(name, b"" | b"." | b"..") && !name.iter().any(|&byte| byte == b'/' || byte == 0)
 }
@@ -276,7 +269,6 @@ impl Policy {
     }
 
     /// Does `name` conform to the whole policy?
-    #[must_use]
     pub fn conforms(&self, name: &[u8]) -> bool {
         self.check(name).is_ok()
     }
@@ -312,7 +304,6 @@ impl Policy {
     }
 
     /// The first limit that `name` is over; one that is not well-formed is over none.
-    #[must_use]
     pub fn over_a_limit(&self, name: &[u8]) -> Option<Offence> {
         self.beyond_a_limit(&NameText::of(name, self.encoding).ok()?)
     }
@@ -349,14 +340,12 @@ impl Policy {
     }
 
     /// Is `name`, but for what is ill-formed in it, in the wanted form?
-    #[must_use]
     pub fn is_in_form(&self, name: &[u8]) -> bool {
         let holds = |form: Form| name.utf8_chunks().all(|chunk| form.holds(chunk.valid()));
         self.form.is_none_or(holds)
     }
 
     /// `name` in the wanted form; what is no text in it by RFC 3629, which nothing combines with, stays as it is.
-    #[must_use]
     pub fn in_form<'a>(&self, name: &'a [u8]) -> Cow<'a, [u8]> {
         let Some(form) = self.form else {
             return Cow::Borrowed(name);
@@ -369,7 +358,6 @@ impl Policy {
 
     /// Every sequence of `name` that is ill-formed or forbidden, first to last, each with its offset and length; they
     /// may overlap. Length and normalization form are not looked at.
-    #[must_use]
     pub fn offences(&self, name: &[u8]) -> Vec<Offence> {
         let errors: Vec<DecodeError> = self.encoding.ill_formed(name).collect();
         let ill_formed = errors

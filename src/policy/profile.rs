@@ -23,7 +23,6 @@ pub enum Profile {
 
 impl Profile {
     /// The rules of this profile.
-    #[must_use]
     pub fn policy(self) -> Policy {
         let (forbid, max_utf16) = match self {
             Self::Utf8 => (vec![], None),

@@ -11,7 +11,6 @@ use crate::names::BackingName;
 pub type TreePath = Arc<[BackingName]>;
 
 /// Returns a path below the root of a tree, its names joined by `/`.
-#[must_use]
 pub fn join_path<'n>(names: impl IntoIterator<Item = &'n BackingName>) -> Vec<u8> {
     let names: Vec<&[u8]> = names.into_iter().map(BackingName::as_bytes).collect();
     names.join(&b'/')

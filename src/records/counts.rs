@@ -20,7 +20,6 @@ macro_rules! counts {
 
         impl<T: Copy> $name<T> {
             /// Returns each key with its value.
-            #[must_use]
             pub fn rows(&self) -> [($key, T); [$($key::$variant),+].len()] {
                 [$(($key::$variant, self.$field)),+]
             }
@@ -35,7 +34,6 @@ macro_rules! counts {
 
         impl $name {
             /// Returns the sum of all.
-            #[must_use]
             pub fn sum(&self) -> u64 {
                 self.rows().iter().map(|(_, count)| count).sum()
             }

@@ -67,7 +67,6 @@ pub struct DoubledName {
 }
 
 /// Returns a likelihood in percent, rounded down: 0.896 does not reach a limit of 0.9. Nothing is certain.
-#[must_use]
 pub fn percent(confidence: f64) -> String {
     format!("{} %", (confidence * 100.0).floor().clamp(0.0, 99.0))
 }

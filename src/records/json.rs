@@ -16,7 +16,6 @@ use crate::names::quoted::is_dangerous;
 ///
 /// # Panics
 /// The type has a map whose keys are no text, which no record has.
-#[must_use]
 pub fn json_line(document: &(impl Serialize + ?Sized)) -> String {
     let mut line = Vec::with_capacity(128);
     push_json(&mut line, document);

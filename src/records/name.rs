@@ -17,25 +17,21 @@ pub struct Name(Vec<u8>);
 
 impl Name {
     /// Returns a path as a name.
-    #[must_use]
     pub fn of_path(path: &Path) -> Self {
         path.as_os_str().as_bytes().into()
     }
 
     /// Returns the bytes of the name.
-    #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
     /// Returns the name as a path.
-    #[must_use]
     pub fn as_path(&self) -> &Path {
         Path::new(OsStr::from_bytes(&self.0))
     }
 
     /// Returns the bytes of the name.
-    #[must_use]
     pub fn into_bytes(self) -> Vec<u8> {
         self.0
     }

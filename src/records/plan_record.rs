@@ -198,7 +198,6 @@ pub enum Warning {
 }
 
 /// Returns a reason or a warning in words.
-#[must_use]
 pub fn describe(of: impl EnumMessage) -> &'static str {
     of.get_documentation().unwrap_or_default()
 }

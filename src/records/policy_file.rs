@@ -120,7 +120,6 @@ pub struct List<T>(pub Vec<T>);
 
 impl<T> List<T> {
     /// Returns the values of a list; none of one that is left out.
-    #[must_use]
     pub fn values(list: &Option<Self>) -> &[T] {
         list.as_ref().map_or(&[], |list| &list.0)
     }

@@ -11,7 +11,6 @@ pub struct Time(pub Timestamp);
 
 impl Time {
     /// Returns the present.
-    #[must_use]
     pub fn now() -> Self {
         Self(Timestamp::now())
     }
@@ -24,7 +23,6 @@ impl fmt::Display for Time {
 }
 
 /// Returns seconds with three places at most.
-#[must_use]
 pub fn whole_milliseconds(time: Duration) -> f64 {
     let milliseconds = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     Duration::from_millis(milliseconds).as_secs_f64()

@@ -10,7 +10,6 @@ pub(super) const LONGEST_TARGET: usize = 4095;
 
 impl Change {
     /// Returns the name that it gets, if it gets one.
-    #[must_use]
     pub fn new_name(&self) -> Option<&BackingName> {
         match &self.to {
             Some(Destination::Name(new)) => Some(new),
@@ -57,7 +56,6 @@ impl Job {
 
 impl InodeId {
     /// Returns the identity of an inode.
-    #[must_use]
     pub fn of(stat: &Stat) -> Self {
         Self {
             ino: stat.ino,

@@ -98,7 +98,6 @@ impl CharsetSurvey {
     }
 
     /// Returns the entries of the charset map that it proposes for a tree.
-    #[must_use]
     pub fn proposed(self) -> Vec<ProposedEntry> {
         let mut directories = self.0.into_inner();
         directories.sort_by(|(one, _), (other, _)| one.cmp(other));
@@ -108,7 +107,6 @@ impl CharsetSurvey {
     }
 
     /// Returns the numbers of names in each charset, and of directories that have such; then the number of those that are left.
-    #[must_use]
     pub fn totals(self) -> (BTreeMap<&'static str, (u64, u64)>, u64) {
         let (mut charsets, mut left) = (BTreeMap::new(), 0);
         for (_, directory) in self.0.into_inner() {

@@ -33,13 +33,11 @@ pub struct Place {
 
 impl Place {
     /// The names that lead to it from its root, without a `/` in front or behind; empty for the root itself.
-    #[must_use]
     pub fn path(&self) -> Vec<u8> {
         join_path(&self.names())
     }
 
     /// The names that lead to it from its root.
-    #[must_use]
     pub fn names(&self) -> Vec<BackingName> {
         let mut names = Vec::with_capacity(self.depth);
         let mut place = self;
@@ -137,7 +135,6 @@ struct Walk<'w, V: Visitor> {
 }
 
 /// Returns the number of threads that work on a tree, where nobody says otherwise.
-#[must_use]
 pub fn threads() -> usize {
     /// Beyond that the filesystem sets the speed.
     const MOST: usize = 8;

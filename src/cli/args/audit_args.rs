@@ -26,7 +26,6 @@ pub enum TimeUnit {
 
 impl TimeUnit {
     /// Returns its length in hours.
-    #[must_use]
     pub fn hours(self) -> i64 {
         self as i64
     }

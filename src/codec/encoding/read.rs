@@ -55,7 +55,6 @@ impl Encoding {
     /// let piece = Encoding::Utf8.first("é.txt".as_bytes()).unwrap();
     /// assert_eq!((piece.length, piece.spells), (2, Ok(0xE9)));
     /// ```
-    #[must_use]
     pub fn first(self, bytes: &[u8]) -> Option<Piece> {
         if bytes.is_empty() {
             return None;

@@ -12,7 +12,6 @@ impl Encoding {
     /// assert_eq!(Encoding::Utf8.maximal_subpart(b"\xF0\x9F\x98a"), 3); // a truncated sequence is one
     /// assert_eq!(Encoding::Utf8.maximal_subpart(b"\xE0\x80\xAF"), 1); // no well-formed one starts with E0 80
     /// ```
-    #[must_use]
     pub fn maximal_subpart(self, bytes: &[u8]) -> usize {
         let Some(piece) = self.first(bytes) else {
             return 0;

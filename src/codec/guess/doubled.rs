@@ -43,13 +43,11 @@ pub struct Doubled {
 
 impl Doubled {
     /// Number of encodings, 2 or more.
-    #[must_use]
     pub fn times(&self) -> usize {
         self.routes.len() + 1
     }
 
     /// The labels of all charsets that it was taken for.
-    #[must_use]
     pub fn labels(&self) -> String {
         let mut labels: Vec<&str> = self.routes.iter().map(|route| route.label()).collect();
         labels.dedup();
@@ -68,7 +66,6 @@ impl Doubled {
 /// assert_eq!((doubled.text.as_str(), doubled.labels().as_str()), ("привет", "windows-1252"));
 /// assert_eq!(doubly_encoded("café".as_bytes()), None);
 /// ```
-#[must_use]
 pub fn doubly_encoded(name: &[u8]) -> Option<Doubled> {
     let name = std::str::from_utf8(name).ok()?;
     if name.is_ascii() {

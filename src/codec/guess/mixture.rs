@@ -73,7 +73,6 @@ impl Default for Mixture {
 impl Mixture {
     /// The mixture of so many of all names, such as those of one directory of a tree, before the names of that part are seen. A part
     /// that has most of the names goes by itself, since they are all that was learnt from.
-    #[must_use]
     pub fn part(&self, names: u64, all: u64) -> Self {
         let whole = self.whole();
         let mut part = Self::default();
@@ -88,13 +87,11 @@ impl Mixture {
     }
 
     /// Learns from the ill-formed names of a guesser, which are not known yet.
-    #[must_use]
     pub fn with(self, guesser: &Guesser) -> Self {
         self.learn(guesser, usize::MAX).0
     }
 
     /// Learns from as many names of a guesser, and returns the likeliest text of each.
-    #[must_use]
     pub fn with_texts(self, guesser: &Guesser, most: usize) -> (Self, Vec<(&[u8], TextGuess)>) {
         let (mixture, names, readings) = self.learn(guesser, most);
         let read = |(name, readings): (_, &Vec<_>)| {
@@ -131,7 +128,6 @@ impl Mixture {
     ///
     /// A short name needs siblings: as far as its own letters leave doubt, the confidence is the share of siblings in
     /// the same charset and language.
-    #[must_use]
     pub fn read(&self, name: &[u8]) -> Vec<TextGuess> {
         self.texts(name, &readings(name, &mut ScoredTexts::default()))
     }

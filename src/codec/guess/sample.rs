@@ -33,7 +33,6 @@ impl Sample {
     }
 
     /// Makes a sample of such names.
-    #[must_use]
     pub fn of(names: impl IntoIterator<Item = (u64, Box<[u8]>)>) -> Self {
         let mut sample = Self::default();
         for (hash, name) in names {

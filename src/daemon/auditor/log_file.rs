@@ -22,7 +22,6 @@ static OURSELVES: LazyLock<u32> = LazyLock::new(|| rustix::process::geteuid().as
 const SYMLINK: &str = "it is a symbolic link";
 
 /// Was a log refused, not by the system, but since others could have put it there?
-#[must_use]
 pub fn is_unsafe_log(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::InvalidInput && error.raw_os_error().is_none()
 }

@@ -151,7 +151,6 @@ impl Sink {
 
 impl SinkKind {
     /// Returns the path of the socket that messages go to.
-    #[must_use]
     pub fn socket(&self) -> Option<&Path> {
         match self {
             Self::Syslog => Some(SYSLOG.as_ref()),

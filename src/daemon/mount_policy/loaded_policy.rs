@@ -79,19 +79,16 @@ impl LoadedPolicy {
     }
 
     /// Returns a section, with its places.
-    #[must_use]
     pub fn section(&self, index: usize) -> Option<(&PolicySection, &Table)> {
         self.keys.section.get(index).zip(self.sections.get(index))
     }
 
     /// Returns the numbers of users. One that the system does not know has none.
-    #[must_use]
     pub fn users(&self, list: &Option<List<Id>>) -> Vec<u32> {
         ids(list, self.text.passwd.as_bytes())
     }
 
     /// Returns the numbers of groups. One that the system does not know has none.
-    #[must_use]
     pub fn groups(&self, list: &Option<List<Id>>) -> Vec<u32> {
         ids(list, self.text.group.as_bytes())
     }
@@ -102,7 +99,6 @@ impl LoadedPolicy {
     }
 
     /// Returns a line for each fault, in the order of the files.
-    #[must_use]
     pub fn fault_lines(&self) -> Vec<String> {
         let lines = self.faults.iter().map(|fault| fault.line(&self.text));
         lines.collect()

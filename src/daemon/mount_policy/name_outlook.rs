@@ -19,7 +19,6 @@ pub struct Outlook {
 
 impl ResolvedPolicy {
     /// Predicts the result of making the new name `name` at the visible path `path`, by a member of `groups`.
-    #[must_use]
     pub fn outlook(
         &self,
         uid: u32,

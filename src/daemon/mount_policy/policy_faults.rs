@@ -27,13 +27,11 @@ pub struct Table {
 
 impl Table {
     /// Returns where the key is said.
-    #[must_use]
     pub fn place(&self, key: &str) -> Option<Place> {
         self.keys.get(key).copied()
     }
 
     /// Returns where the key is said, else where the table begins.
-    #[must_use]
     pub fn at(&self, key: &str) -> Place {
         self.place(key).unwrap_or(self.start)
     }
@@ -81,7 +79,6 @@ impl Fault {
 
 impl PolicyText {
     /// Returns a file's path, for people: as editors take it, where nothing in it is harmful.
-    #[must_use]
     pub fn shown(&self, file: usize) -> String {
         let path = self.files.get(file).map(|file| file.path.as_bytes());
         let path = path.unwrap_or_default();
@@ -101,7 +98,6 @@ impl PolicyText {
     }
 
     /// Returns `FILE:LINE` of a place in a file with text.
-    #[must_use]
     pub fn line(&self, place: Place) -> String {
         let (line, _) = self.line_and_column(place).unwrap_or_default();
         format!("{}:{line}", self.shown(place.file))

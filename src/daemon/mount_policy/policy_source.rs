@@ -106,7 +106,6 @@ impl PolicySource {
     }
 
     /// Returns the descriptor that the helper process needs.
-    #[must_use]
     pub fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         Some(self.directory.as_ref().ok()?.as_fd())
     }
@@ -231,7 +230,6 @@ fn read(file: File, left: &mut u64) -> Result<String, String> {
 }
 
 /// Returns line and column, each from 1, the column in characters, behind the first `before` bytes, which are UTF-8.
-#[must_use]
 pub fn line_and_column(octets: &[u8], before: usize) -> (usize, usize) {
     let before = octets.get(..before).unwrap_or(octets);
     let mut lines = before.split(|&octet| octet == b'\n');
@@ -242,7 +240,6 @@ pub fn line_and_column(octets: &[u8], before: usize) -> (usize, usize) {
 }
 
 /// Returns the message of a fault in a file whose only array of tables is of that name.
-#[must_use]
 pub fn table_fault(fault: &toml::de::Error, table: &str) -> String {
     match fault.message() {
         "invalid type: map, expected a sequence" => {

@@ -29,7 +29,6 @@ pub struct MountFlags(pub(super) KernelFlags);
 impl MountFlags {
     /// Returns the flags that words of `mount -o`, such as `ro` and `suid`, make of `nosuid` and `nodev`. Of words that contradict
     /// each other the later holds; unknown ones are without effect.
-    #[must_use]
     pub fn of(words: &[&str]) -> Self {
         let mut flags = KernelFlags::NOSUID | KernelFlags::NODEV;
         for word in words {
@@ -50,7 +49,6 @@ impl MountFlags {
     }
 
     /// Is the flag set that this word sets?
-    #[must_use]
     pub fn has(self, word: &str) -> bool {
         self.words().any(|set| set == word)
     }

@@ -104,7 +104,6 @@ impl Attached {
     }
 
     /// Returns the descriptor that [`abort`](Self::abort) writes to, if there is one.
-    #[must_use]
     pub fn cutter(&self) -> Option<BorrowedFd<'_>> {
         self.abort.as_ref().map(AsFd::as_fd)
     }
@@ -124,13 +123,11 @@ impl Spot {
     }
 
     /// Returns the path of the file that aborts its connection, within the kernel's list of connections.
-    #[must_use]
     pub fn abort_file(&self) -> String {
         abort_file(minor(self.id.device))
     }
 
     /// Is there a connection still? `false` where the kernel's list of connections is not mounted.
-    #[must_use]
     pub fn is_connected(&self) -> bool {
         Path::new(CONNECTIONS).join(self.abort_file()).is_file()
     }

@@ -48,19 +48,16 @@ impl Exemptions {
     }
 
     /// The patterns as they were given.
-    #[must_use]
     pub fn patterns(&self) -> &[String] {
         self.patterns.given()
     }
 
     /// Is nobody and nothing exempt?
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.uids.is_empty() && self.patterns.is_empty()
     }
 
     /// Is the name `name` exempt, at the visible path that `path` makes, where `uid` asks for it?
-    #[must_use]
     pub fn of(&self, uid: u32, name: &[u8], path: impl FnOnce() -> Vec<u8>) -> Option<Exempt> {
         if self.uids.contains(&uid) {
             return Some(Exempt::Uid);

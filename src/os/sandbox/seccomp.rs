@@ -27,7 +27,6 @@ pub struct Call {
 
 impl Call {
     /// Returns the condition under which it is let through; empty if there is none.
-    #[must_use]
     pub fn condition(&self) -> &'static str {
         self.only.get_documentation().unwrap_or_default()
     }

@@ -22,7 +22,6 @@ pub struct CharsetChoice {
 
 impl CharsetChoice {
     /// Learns from the names of a whole tree.
-    #[must_use]
     pub fn of(names: &Guesser) -> Self {
         Self {
             mixture: Mixture::default().with(names),

@@ -14,14 +14,12 @@ pub struct DirectoryPlan {
 
 impl DirectoryPlan {
     /// Returns the directory; the root where there are no lines.
-    #[must_use]
     pub fn directory(&self) -> TreePath {
         let first = self.lines.first();
         first.map_or_else(TreePath::default, |line| line.directory.clone())
     }
 
     /// Returns its path from the root of the tree.
-    #[must_use]
     pub fn path(&self) -> Vec<u8> {
         join_path(&*self.directory())
     }
@@ -29,7 +27,6 @@ impl DirectoryPlan {
 
 impl PlanLine {
     /// Returns a line that leaves an entry of the root as it is. Another directory is left to the caller.
-    #[must_use]
     pub fn new(old: BackingName, kind: Kind, inode: u64, reason: Reason) -> Self {
         Self {
             number: 0,
@@ -64,20 +61,17 @@ impl PlanLine {
     }
 
     /// Does it ask for anything?
-    #[must_use]
     pub fn is_change(&self) -> bool {
         self.destination().is_some() || self.retarget().is_some()
     }
 
     /// Does the entry, or the target of the link, stay as it is although something is amiss with it?
-    #[must_use]
     pub fn is_left(&self) -> bool {
         self.what_stays().is_some()
     }
 
     /// Returns what of the entry stays as it is although something is amiss with it, as the start of a sentence. A link may get
     /// a name but keep its target, and the other way round.
-    #[must_use]
     pub fn what_stays(&self) -> Option<&'static str> {
         let keeps_name = self.new.is_none() && self.same_as.is_none();
         match (keeps_name, self.new_target.is_none()) {
@@ -93,14 +87,12 @@ impl PlanLine {
 
 impl Reason {
     /// Is it why the target of a link is left? The link may get a name all the same.
-    #[must_use]
     pub fn is_of_target(self) -> bool {
         // They stand in this order.
         (Self::HardLinked..=Self::TargetSetAside).contains(&self)
     }
 
     /// Is it why something is left?
-    #[must_use]
     pub fn is_of_what_stays(self) -> bool {
         // They stand in this order.
         (Self::Unreadable..=Self::TargetSetAside).contains(&self)

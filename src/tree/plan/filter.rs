@@ -36,7 +36,6 @@ pub(super) struct Scope<'f> {
 
 impl Filter {
     /// Is everything in question?
-    #[must_use]
     pub fn takes_all(&self) -> bool {
         self.entries.is_empty() && self.only.is_empty() && self.exclude.is_empty()
     }

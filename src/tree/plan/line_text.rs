@@ -10,7 +10,6 @@ const SHOWN: usize = 2;
 
 impl DirectoryPlan {
     /// Returns a line of text for each entry that `has` takes.
-    #[must_use]
     pub fn text(&self, has: impl Fn(&PlanLine) -> bool) -> String {
         let mut text = String::with_capacity(self.lines.len() * 160);
         for line in self.lines.iter().filter(|line| has(line)) {
@@ -35,14 +34,12 @@ impl DirectoryPlan {
 
 impl PlanLine {
     /// Returns the entry and what becomes of it, without the cause.
-    #[must_use]
     pub fn change(&self) -> String {
         let old = Quoted(self.old.as_bytes());
         format!("{old}{}{}", self.outcome(), self.others())
     }
 
     /// Returns why the entry changes or stays, without its name.
-    #[must_use]
     pub fn cause(&self, confidence: Option<f64>) -> String {
         // A person decided to leave the name, and is not warned.
         let is_by_person = self.is_left() && !self.reason.is_of_what_stays();

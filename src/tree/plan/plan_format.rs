@@ -20,7 +20,6 @@ pub enum PlanFormat {
 
 impl PlanFormat {
     /// Returns the start of a tree, by the absolute path of its root and the options that it is planned with.
-    #[must_use]
     pub fn header(self, root: &[u8], options: &str) -> String {
         match self {
             Self::Json => {
@@ -39,7 +38,6 @@ impl PlanFormat {
     }
 
     /// Returns the lines of a directory.
-    #[must_use]
     pub fn directory(self, plan: &DirectoryPlan) -> String {
         let lines = plan.lines.iter();
         match (self, plan.lines.first()) {
@@ -55,7 +53,6 @@ impl PlanFormat {
     }
 
     /// Returns the end of the plan.
-    #[must_use]
     pub fn end(self) -> String {
         let version = PLAN_VERSION;
         match self {

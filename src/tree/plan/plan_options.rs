@@ -54,7 +54,6 @@ pub struct PlanOptions {
 
 impl PlanOptions {
     /// Asks that ill-formed names get their text, and all names what `policy` wants.
-    #[must_use]
     pub fn new(policy: Policy, from: CharsetSource) -> Self {
         let map = NameMap {
             policy,
@@ -91,20 +90,17 @@ impl PlanOptions {
     }
 
     /// Returns the policy that new names conform to.
-    #[must_use]
     pub fn policy(&self) -> &Policy {
         &self.map.policy
     }
 
     /// Is more to be known of a tree than the listing of one directory at a time?
-    #[must_use]
     pub fn needs_guesses(&self) -> bool {
         let is_auto = |source: &CharsetSource| *source == CharsetSource::Auto;
         self.fix_double || is_auto(&self.from) || self.charset_map.sources().any(is_auto)
     }
 
     /// Returns the options for the names in the directory that these names lead to: those of its charsets, and no charset map.
-    #[must_use]
     pub fn for_directory<'n>(&self, names: impl IntoIterator<Item = &'n [u8]>) -> Cow<'_, Self> {
         if self.charset_map.is_empty() {
             return Cow::Borrowed(self);

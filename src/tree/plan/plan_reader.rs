@@ -123,7 +123,6 @@ impl<R: BufRead> Reader<R> {
     }
 
     /// Returns the SHA-256 of what was read so far, in hex digits.
-    #[must_use]
     pub fn hash(&self) -> String {
         let octets = self.hash.clone().finalize();
         octets.iter().map(|octet| format!("{octet:02x}")).collect()

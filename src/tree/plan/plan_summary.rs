@@ -55,7 +55,6 @@ impl PlanSummary {
     }
 
     /// Has it samples that stand for other entries, too?
-    #[must_use]
     pub fn hides_names(&self) -> bool {
         let all = self.largest.values().chain([&self.others.1]);
         let mut causes = all.flat_map(|directory| directory.causes.values());
@@ -77,7 +76,6 @@ impl DirectorySummary {
     }
 
     /// Returns the number of entries that are changed or left.
-    #[must_use]
     pub fn affected(&self) -> u64 {
         self.causes.values().map(|cause| cause.entries).sum()
     }

@@ -34,7 +34,6 @@ impl PlannedLinks {
     }
 
     /// Returns the links that would lead elsewhere or nowhere, by their paths. `path` is that of the root.
-    #[must_use]
     pub fn astray(&self, root: &OwnedFd, path: &[u8]) -> Vec<Vec<u8>> {
         let is_astray = |link: &&PlanLine| self.is_astray(root, path, link).unwrap_or(false);
         let astray = self.links.iter().filter(is_astray);

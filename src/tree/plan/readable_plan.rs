@@ -21,7 +21,6 @@ const SHAPE: &str = r#"not a line of a plan: "OLD" -> "NEW" KIND INODE"#;
 
 impl PlanLine {
     /// Returns what becomes of the entry, to follow its old name.
-    #[must_use]
     pub fn outcome(&self) -> String {
         let mut outcome = String::new();
         if let Some(new) = &self.new {
@@ -43,7 +42,6 @@ impl PlanLine {
 
     /// Returns the lines of a readable plan for this entry. An entry that is left is a comment, and so is each candidate, or a
     /// line into which a name can be written.
-    #[must_use]
     pub fn readable(&self) -> String {
         let kind = json!(self.kind);
         let kind = kind.as_str().unwrap_or_default();

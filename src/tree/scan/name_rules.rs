@@ -21,7 +21,6 @@ pub struct Rules {
 
 impl Rules {
     /// Returns the rules of `policy`; names that collide by `unique` offend as well, and with `doubled` those that were likely encoded twice.
-    #[must_use]
     pub fn new(policy: Policy, unique: Option<Alike>, doubled: bool) -> Self {
         let offences = [
             (Finding::IllFormed, true),

@@ -20,7 +20,6 @@ pub struct ScanDone {
 
 impl ScanDone {
     /// Reads the names that were kept. What to run next is for the caller to say.
-    #[must_use]
     pub fn new(scan: ScanPart) -> Self {
         Self {
             charsets: TreeCharsets::of(&scan.tally),
@@ -30,7 +29,6 @@ impl ScanDone {
     }
 
     /// Is a finding an offence by the options of the scan?
-    #[must_use]
     pub fn is_offence(&self, finding: Finding) -> bool {
         self.scan.policy.offences.contains(&finding)
     }
@@ -71,7 +69,6 @@ impl ScanDone {
     }
 
     /// Returns the last line: the whole scan.
-    #[must_use]
     pub fn total(&self) -> ScanTotal {
         let tally = &self.scan.tally;
         let kinds = tally.kinds.iter();

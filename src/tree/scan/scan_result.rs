@@ -28,7 +28,6 @@ fn add(mine: &mut u64, theirs: u64) {
 
 impl Counts {
     /// Returns how many have any finding.
-    #[must_use]
     pub fn troubled(&self) -> u64 {
         self.offending.saturating_add(self.remarked)
     }
@@ -127,7 +126,6 @@ impl Tally {
     }
 
     /// Returns the directories that could not be read, with those that are read for every part.
-    #[must_use]
     pub fn all_unread(&self) -> Failures {
         let mut all = self.unread.clone();
         for (path, &errno) in &self.above {
@@ -184,7 +182,6 @@ impl Ord for Directory {
 
 impl Found {
     /// Returns a finding in the whole name.
-    #[must_use]
     pub(super) fn whole(finding: Finding, kind: &'static str) -> Self {
         Self {
             finding,

@@ -34,7 +34,6 @@ pub struct Scan<'s> {
 
 impl<'s> Scan<'s> {
     /// Returns a scan of these roots that has found nothing yet. The root of a list has no name.
-    #[must_use]
     pub fn new(rules: Rules, shard: Shard, roots: Vec<Name>, sink: Option<Sink<'s>>) -> Self {
         Self {
             rules,
@@ -63,7 +62,6 @@ impl<'s> Scan<'s> {
     }
 
     /// Returns what a scan that is over found, as a part of it or as a whole.
-    #[must_use]
     pub fn part(self) -> ScanPart {
         let policy = self.rules.policy;
         ScanPart {

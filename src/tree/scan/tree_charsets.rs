@@ -35,7 +35,6 @@ type Texts<'n> = Vec<(&'n [u8], TextGuess)>;
 
 impl TreeCharsets {
     /// Reads the names that the tally kept.
-    #[must_use]
     pub fn of(tally: &Tally) -> Self {
         let mut all = Self::default();
         let ill_formed = tally.guesser.ill_formed;
@@ -68,7 +67,6 @@ impl TreeCharsets {
     }
 
     /// Returns the charsets of a directory; none if all names of the tree are in one, or most of its texts are uncertain.
-    #[must_use]
     pub fn of_directory(&self, directory: &Directory) -> &[Charset] {
         let charsets = self.directories.get(&directory.path);
         charsets.map_or(&[], Vec::as_slice)

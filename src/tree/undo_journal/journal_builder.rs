@@ -132,7 +132,6 @@ impl Draft {
     }
 
     /// Returns how many steps were added so far.
-    #[must_use]
     pub fn steps(&self) -> u64 {
         self.spool.lock().journal.steps()
     }

@@ -137,13 +137,11 @@ impl Journal {
     }
 
     /// Returns how far the migration got.
-    #[must_use]
     pub fn state(&self) -> State {
         self.tail.lock().state
     }
 
     /// Returns how many steps it holds.
-    #[must_use]
     pub fn steps(&self) -> u64 {
         self.jobs.steps
     }

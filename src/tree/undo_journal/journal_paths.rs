@@ -57,7 +57,6 @@ impl JournalPaths {
     }
 
     /// Opens the last journal of a finished migration with these options.
-    #[must_use]
     pub fn finished(&self, options: &str) -> Option<Journal> {
         let journals = self.earlier.iter().rev();
         let mut journals = journals.filter_map(|path| Journal::open(path).ok());
@@ -84,7 +83,6 @@ fn usual_directory() -> Option<PathBuf> {
 impl Journal {
     /// Returns the path of the journal of the last migration of the same tree after this one, of those beside it that are not
     /// undone. One that cannot be read may be of such a migration.
-    #[must_use]
     pub fn later(&self) -> Option<PathBuf> {
         let path = &self.path;
         let number = path.extension().and_then(OsStr::to_str);

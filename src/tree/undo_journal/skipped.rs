@@ -59,7 +59,6 @@ pub struct Skipped {
 
 impl Skipped {
     /// Returns its path from the root of the tree, by the names before the migration.
-    #[must_use]
     pub fn path(&self) -> Vec<u8> {
         join_path(self.directory.iter().chain([&self.name]))
     }

@@ -15,7 +15,6 @@ use crate::tree::plan::DirectoryPlan;
 impl Job {
     /// Looks at the directory of a plan and at each entry. Returns what can be done, if anything, in an order in which each name is
     /// free before it is taken; then what cannot. No link is followed on the way there, and no mount entered (law T5).
-    #[must_use]
     pub fn of(root: &OwnedFd, plan: &DirectoryPlan) -> (Option<Self>, Vec<Skipped>) {
         let lines = plan.lines.iter().filter(|line| line.is_change());
         let Some(first) = lines.clone().next() else {
