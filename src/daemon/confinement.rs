@@ -9,7 +9,6 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::thread::CapabilitySet;
 
 use super::auditor::SinkKind;
-use super::command_error::reason;
 use super::mount_config::Checked;
 use super::mount_policy::PolicySource;
 use crate::fuse::mounting::{Attached, UnmountOutcome};
@@ -34,20 +33,7 @@ pub fn confine(
         policy_directory: checked.policy.as_ref().and_then(PolicySource::descriptor),
         cutter: attached.and_then(Attached::cutter),
     };
-    let (mut holds, mut lacks) = (Vec::new(), Vec::new());
-    for (piece, done) in sandbox::confine(&errands, privilege, setting, kept)? {
-        match done {
-            Ok(()) => holds.push(piece),
-            Err(error) => lacks.push(format!("{piece} ({})", reason(&error))),
-        }
-    }
-    log::debug!("sandbox: {}", holds.join(", "));
-    if !lacks.is_empty() {
-        log::warn!(
-            "the sandbox is weaker than it should be; this system lacks: {}",
-            lacks.join(", ")
-        );
-    }
+    sandbox::confine(&errands, privilege, setting, kept)?;
     if let Some(policy) = &mut checked.policy {
         policy.release();
     }

@@ -278,17 +278,8 @@ fn confine_daemon(config: &mut MountConfig, mounted: &Mounted) -> io::Result<()>
     } else {
         Setting::Alone
     };
-    confine(
-        &mut config.checked,
-        Some(&mounted.attached),
-        privilege,
-        setting,
-        credentials::KEPT,
-    )?;
-    if setting == Setting::AmongAll && privilege == Privilege::Root {
-        log::warn!("the sandbox is weaker with --cross-mounts: there is no root of its own");
-    }
-    Ok(())
+    let (checked, attached) = (&mut config.checked, Some(&mounted.attached));
+    confine(checked, attached, privilege, setting, credentials::KEPT)
 }
 
 /// Logs the mounts inside the backing directory, which are not entered.

@@ -79,8 +79,10 @@ impl Session {
         let ready = answers.and_then(|()| {
             // Not earlier: whoever reads it may unmount at once. Not later: a daemon in the background closes standard error.
             log::info!("{}", self.shown);
-            program_log::flush();
-            daemon.map_or(Ok(()), Daemon::ready)?;
+            if let Some(daemon) = daemon {
+                program_log::flush();
+                daemon.ready()?;
+            }
             self.manager.ready(&self.shown);
             Ok(())
         });

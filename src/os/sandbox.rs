@@ -16,6 +16,7 @@ pub use seccomp::{Call, DAEMON, HELPER, OLDER};
 
 use super::helper::{self, Errands};
 use super::{Privilege, credentials};
+use crate::backing::reason;
 
 /// The degree to which the daemon confines itself.
 #[derive(
@@ -39,10 +40,8 @@ pub enum Setting {
     AmongAll,
 }
 
-/// A piece of the confinement in a few words, and why this system lacks it, if it does.
-pub type Piece = (&'static str, io::Result<()>);
-
 /// Starts the helper process, and gives up all that serving does not take; of the capabilities all but `kept`. Relative paths mean nothing any more.
+/// Logs each piece, and warns of those that this system lacks.
 ///
 /// An ordinary user's process has no capabilities to give up and cannot have a root of its own.
 ///
@@ -53,19 +52,32 @@ pub fn confine(
     privilege: Privilege,
     setting: Setting,
     kept: CapabilitySet,
-) -> io::Result<Vec<Piece>> {
+) -> io::Result<()> {
     helper::start(errands, privilege)?;
-    let mut pieces = Vec::new();
+    let mut lacks = Vec::new();
+    let mut note = |piece: &str, done: io::Result<()>| match done {
+        Ok(()) => log::debug!("sandbox: {piece}"),
+        Err(error) => lacks.push(format!("{piece} ({})", reason(&error))),
+    };
     if privilege == Privilege::Root {
-        if setting == Setting::Alone {
-            pieces.push(("a root of its own", root::enter()));
+        match setting {
+            Setting::Alone => note("a root of its own", root::enter()),
+            Setting::AmongAll => {
+                log::warn!(
+                    "the sandbox is weaker with --cross-mounts: there is no root of its own"
+                );
+            }
         }
-        pieces.push(("fewer capabilities", credentials::lock_capabilities(kept)));
+        note("fewer capabilities", credentials::lock_capabilities(kept));
     }
     let unprivileged = rustix::thread::set_no_new_privs(true);
-    pieces.push(("no new privileges", unprivileged.map_err(io::Error::from)));
-    pieces.push(("fewer system calls", filter(DAEMON, privilege)));
-    Ok(pieces)
+    note("no new privileges", unprivileged.map_err(io::Error::from));
+    note("fewer system calls", filter(DAEMON, privilege));
+    if !lacks.is_empty() {
+        let lacks = lacks.join(", ");
+        log::warn!("the sandbox is weaker than it should be; this system lacks: {lacks}");
+    }
+    Ok(())
 }
 
 /// Lets every thread of this process make only the system calls of `list`; others fail with `ENOSYS`.
@@ -74,9 +86,9 @@ pub fn confine(
 /// `ENOSYS` where this kernel, or this kind of processor, has no filter.
 pub(super) fn filter(list: &[Call], privilege: Privilege) -> io::Result<()> {
     let program = seccomp::program(list, privilege)?;
-    use seccompiler::Error::{Backend, EmptyFilter, Prctl, Seccomp, ThreadSync};
-    seccompiler::apply_filter_all_threads(&program).map_err(|error| match error {
-        Seccomp(error) | Prctl(error) => error,
-        Backend(_) | EmptyFilter | ThreadSync(_) => io::Error::other(error),
-    })
+    use seccompiler::Error::{Prctl, Seccomp};
+    match seccompiler::apply_filter_all_threads(&program) {
+        Err(Seccomp(error) | Prctl(error)) => Err(error),
+        filtered => filtered.map_err(io::Error::other),
+    }
 }
