@@ -1,10 +1,10 @@
 //! The life of a mount: from a [`MountConfig`] to a served mount and its end.
 
-use std::io::{self, PipeReader};
+use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::thread::{self, JoinHandle};
+use std::thread;
 
 use parking_lot::Mutex;
 
@@ -18,11 +18,11 @@ use super::mount_policy::Reading;
 use super::policy_reload::{Reloader, note_reload};
 use super::session::{Ended, Session};
 use super::{mount_flags, program_log};
-use crate::coherence::{Coherence, Keeping, Kernel};
+use crate::coherence::{Coherence, Keeping};
 use crate::fs::{Config, Settings, Utf8Fs};
 use crate::fuse::mounting::{MountSpec, Mounted};
 use crate::fuse::status::About;
-use crate::fuse::{Connection, Forgetting, Plan, Rings, Service};
+use crate::fuse::{Connection, Plan, Rings, Service};
 use crate::names::Quoted;
 use crate::os::background::Daemon;
 use crate::os::helper;
@@ -59,8 +59,7 @@ pub fn run(mut config: MountConfig) -> Result<Ended, CommandError> {
     let descriptors = descriptors.max(FEWEST_DESCRIPTORS);
     let (coherence, auditor) = filesystem(&mut config, descriptors)?;
     let fs = Arc::clone(&coherence.fs);
-    // Whoever follows changes does so until its other end is closed.
-    let (end, keep_on) = io::pipe().doing("make a pipe")?;
+    let pipe = io::pipe().doing("make a pipe")?;
     // Where nothing is mounted there is nothing to sum up.
     let mounted = mount(&MountSpec {
         source: config.fsname.clone(),
@@ -117,17 +116,9 @@ pub fn run(mut config: MountConfig) -> Result<Ended, CommandError> {
         unmounted: AtomicBool::new(false),
         aborted: AtomicBool::new(false),
     };
-    let mut follower = None;
     let served = Connection::open(service, rings, fuse_fd)
-        .and_then(|connection| {
-            follower = follow(&session.coherence, connection.forgetting(), end);
-            session.serve(connection, daemon, signals)
-        })
+        .and_then(|connection| session.serve(connection, daemon, signals, pipe))
         .doing("serve the mount");
-    drop(keep_on);
-    if follower.is_some_and(|follower| follower.join().is_err()) {
-        log::error!("following changes below ended by an internal error; please report it");
-    }
     auditor.finish(fs.operations());
     if let Err(error) = helper::dismiss() {
         log::debug!("the helper process may live on: {error}");
@@ -163,24 +154,6 @@ fn reload(config: &mut MountConfig, fs: &Utf8Fs, about: &Mutex<About>, read: Rea
         Ok(sections)
     });
     note_reload(&mut about.lock().policy, read);
-}
-
-/// Starts the thread that follows changes below, if they are to be followed, until the other side of `end` is closed. It holds the
-/// connection open, so it must not outlive the session.
-fn follow(coherence: &Coherence, kernel: Forgetting, end: PipeReader) -> Option<JoinHandle<()>> {
-    let kernel: Arc<dyn Kernel> = Arc::new(kernel);
-    let watched = coherence.watched.as_ref().ok()?;
-    let follower = Arc::clone(watched);
-    thread::Builder::new()
-        .name("changes".to_owned())
-        .spawn(move || follower.follow(&kernel, end))
-        .inspect_err(|error| {
-            watched.follow_no_more();
-            log::error!(
-                "changes in the backing directory cannot be followed, so nothing is cached: {error}"
-            );
-        })
-        .ok()
 }
 
 /// More than one thread per CPU serve nobody faster, nor do very many.

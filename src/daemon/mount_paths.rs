@@ -87,10 +87,6 @@ pub fn check_file(
     }
 }
 
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "the standard library adds kinds; the rest is told in the system's words"
-)]
 fn check_backing(typed: &Path, mountpoint: &Path) -> Result<PathBuf, CommandError> {
     let wrong = |what: &str| unfit("backing directory", typed, what);
     let open = || {
@@ -111,36 +107,32 @@ fn check_backing(typed: &Path, mountpoint: &Path) -> Result<PathBuf, CommandErro
         }
         opened => opened,
     };
-    opened.map_err(|error| match error.kind() {
-        ErrorKind::NotFound if typed == mountpoint => {
+    opened.map_err(|error| match error.raw_os_error() {
+        Some(libc::ENOENT) if typed == mountpoint => {
             wrong("does not exist").hint("give an existing directory")
         }
-        ErrorKind::NotFound => wrong("does not exist")
+        Some(libc::ENOENT) => wrong("does not exist")
             .hint("give an existing directory; in a line of fstab it is the first field"),
-        ErrorKind::NotADirectory => {
+        Some(libc::ENOTDIR) => {
             wrong("is not a directory").hint("give the directory whose names are to be shown")
         }
-        ErrorKind::PermissionDenied if let Some(kind) = fuse_at(typed) => wrong(&format!(
+        Some(libc::EACCES | libc::EPERM) if let Some(kind) = fuse_at(typed) => wrong(&format!(
             "cannot be read: the mount on it ({kind}) is another user's"
         ))
         .hint(unmount_hint(typed, &kind)),
-        ErrorKind::PermissionDenied => wrong("cannot be read: permission denied")
+        Some(libc::EACCES | libc::EPERM) => wrong("cannot be read: permission denied")
             .hint("run utf8fs as its owner or as root, or make it readable and searchable"),
         _ => wrong(&format!("cannot be read: {}", reason(&error)))
             .hint("look at what is mounted there, and at the system's log"),
     })
 }
 
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "the standard library adds kinds; the rest is told in the system's words"
-)]
 fn check_mountpoint(typed: &Path, backing: &Path) -> Result<PathBuf, CommandError> {
     let wrong = |what: &str| unfit("mount point", typed, what);
     let told = |error: std::io::Error| {
-        match error.kind() {
-        ErrorKind::NotFound => wrong("does not exist").hint("make the directory first, with mkdir; if it is to be inside another mount, mount that first"),
-        ErrorKind::NotADirectory => {
+        match error.raw_os_error() {
+        Some(libc::ENOENT) => wrong("does not exist").hint("make the directory first, with mkdir; if it is to be inside another mount, mount that first"),
+        Some(libc::ENOTDIR) => {
             wrong("is not a directory").hint("give an existing, best an empty, directory")
         }
         _ if is_of_dead_mount(&error) => {

@@ -1,9 +1,9 @@
 //! Serving a mount: threads, readiness, signals, the end.
 
-use std::io;
+use std::io::{self, PipeReader, PipeWriter};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
+use std::thread::{self, JoinHandle};
 
 use signal_hook::consts::SIGHUP;
 use signal_hook::iterator::Signals;
@@ -11,9 +11,9 @@ use signal_hook::iterator::Signals;
 use super::auditor::Auditor;
 use super::policy_reload::Reloader;
 use super::program_log;
-use crate::coherence::Coherence;
-use crate::fuse::Connection;
+use crate::coherence::{Coherence, Kernel};
 use crate::fuse::mounting::{Attached, UnmountOutcome};
+use crate::fuse::{Connection, Forgetting};
 use crate::names::Quoted;
 use crate::os::background::Daemon;
 use crate::os::sd_notify::Manager;
@@ -47,7 +47,7 @@ pub(super) struct Session {
 
 impl Session {
     /// Serves the mount until it is unmounted, and leaves no mount behind. Once it answers, the process that waits for this `daemon`
-    /// is told, and the service manager.
+    /// is told, and the service manager. Changes below are followed until one end of the pipe is closed.
     ///
     /// The first SIGINT or SIGTERM unmounts (law F7). What is in use then is detached and served on; what has a foreign
     /// filesystem on it or in it is left as it is. The next such signal tries again and then cuts the connection.
@@ -59,17 +59,23 @@ impl Session {
         connection: Connection,
         daemon: Option<Daemon>,
         mut signals: Signals,
+        (end, keep_on): (PipeReader, PipeWriter),
     ) -> io::Result<Ended> {
         let handle = signals.handle();
         thread::scope(|scope| {
             let watcher = thread::Builder::new().name("signals".to_owned());
             let watcher = watcher.spawn_scoped(scope, || self.watch(&mut signals))?;
+            let follower = follow(&self.coherence, connection.forgetting(), end);
             let mut ready = Ok(());
             let result = connection.run(|answers| ready = self.start(answers, daemon));
+            drop(keep_on);
             let ended = self.end(result);
             handle.close();
             let panicked = |_panic| io::Error::other("a thread of the session panicked");
             watcher.join().map_err(panicked)?;
+            if follower.is_some_and(|follower| follower.join().is_err()) {
+                log::error!("following changes below ended by an internal error; please report it");
+            }
             ready.and(ended)
         })
     }
@@ -186,6 +192,24 @@ impl Session {
     fn mountpoint(&self) -> Quoted<'_> {
         Quoted::of(&self.attached.spot.path)
     }
+}
+
+/// Starts the thread that follows changes below, if they are to be followed, until the other side of `end` is closed. It holds the
+/// connection open, so it must not outlive the session.
+fn follow(coherence: &Coherence, kernel: Forgetting, end: PipeReader) -> Option<JoinHandle<()>> {
+    let kernel: Arc<dyn Kernel> = Arc::new(kernel);
+    let watched = coherence.watched.as_ref().ok()?;
+    let follower = Arc::clone(watched);
+    thread::Builder::new()
+        .name("changes".to_owned())
+        .spawn(move || follower.follow(&kernel, end))
+        .inspect_err(|error| {
+            watched.follow_no_more();
+            log::error!(
+                "changes in the backing directory cannot be followed, so nothing is cached: {error}"
+            );
+        })
+        .ok()
 }
 
 #[cfg(test)]

@@ -226,24 +226,17 @@ impl SetIds {
     }
 }
 
-/// Holds other capabilities in effect for this thread until it is dropped.
+/// Holds other capabilities in effect for this thread, which it stays on, until it is dropped. Then those before are back.
 #[derive(Debug)]
 #[must_use = "they are put back at once"]
-pub struct InEffect {
-    before: CapabilitySets,
-    of_this_thread: PhantomData<*const ()>,
-}
+pub struct InEffect(CapabilitySets, PhantomData<*const ()>);
 
 fn put_in_effect(wanted: impl FnOnce(&CapabilitySets) -> CapabilitySet) -> io::Result<InEffect> {
     let before = rustix::thread::capabilities(None)?;
     let mut now = before;
     now.effective = wanted(&before);
     rustix::thread::set_capabilities(None, now)?;
-    let of_this_thread = PhantomData;
-    Ok(InEffect {
-        before,
-        of_this_thread,
-    })
+    Ok(InEffect(before, PhantomData))
 }
 
 /// Puts `CAP_FSETID` in effect, so that chmod and create keep a set-group-id bit for a group that the thread is not in.
@@ -275,7 +268,7 @@ pub fn raise_fsetid_for(mode: u32) -> io::Result<Option<InEffect>> {
 
 impl Drop for InEffect {
     fn drop(&mut self) {
-        if let Err(error) = rustix::thread::set_capabilities(None, self.before) {
+        if let Err(error) = rustix::thread::set_capabilities(None, self.0) {
             log::error!("cannot put capabilities back: {error}");
         }
     }

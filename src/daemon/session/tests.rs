@@ -82,7 +82,12 @@ fn daemon() {
                 Connection::open(service, rings, mounted.fuse_fd).and_then(|connection| {
                     // Kept for good, which is the wrong thing to do.
                     std::mem::forget(connection.forgetting());
-                    session(mounted.attached, coherence).serve(connection, unwanted(), signals)
+                    session(mounted.attached, coherence).serve(
+                        connection,
+                        unwanted(),
+                        signals,
+                        io::pipe().unwrap(),
+                    )
                 })
             ));
         }
