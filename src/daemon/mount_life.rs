@@ -68,9 +68,8 @@ pub fn run(mut config: MountConfig) -> Result<Ended, CommandError> {
         allow_other: config.allows_others(),
         checks_rights: fs.is_shared(),
     })?;
-    let device = mounted.attached.spot.id.device;
     if config.cross_mounts || mounted.is_unprivileged {
-        fs.mounted_as(device);
+        fs.mounted_as(mounted.attached.spot.id.device);
     } else {
         warn_of_covered(&config.checked);
     }
@@ -84,7 +83,13 @@ pub fn run(mut config: MountConfig) -> Result<Ended, CommandError> {
     confine_daemon(&mut config, &mounted).doing("confine the daemon")?;
     program_log::begin().doing("write the log")?;
     auditor.begin().doing("write the audit log")?;
-    let about = Arc::new(Mutex::new(about(&config)));
+    let about = Arc::new(Mutex::new(About {
+        owner: rustix::process::getuid().as_raw(),
+        backing: config.checked.backing.as_os_str().as_bytes().to_vec(),
+        mountpoint: config.checked.mountpoint.as_os_str().as_bytes().to_vec(),
+        options: Some(config.options()),
+        policy: config.checked.policy_status(),
+    }));
     let (mut own, own_fs, own_about) = (config.clone(), Arc::clone(&fs), Arc::clone(&about));
     let reloader = Reloader::start(config.checked.policy.clone(), move |read| {
         reload(&mut own, &own_fs, &own_about, read);
@@ -92,18 +97,16 @@ pub fn run(mut config: MountConfig) -> Result<Ended, CommandError> {
     map_large_blocks();
     // Whoever sees the mount can read what it warned of.
     program_log::flush();
-    let Mounted {
-        fuse_fd, attached, ..
-    } = mounted;
     let service = Service {
         coherence,
         passthrough: config.passthrough,
         threads: config.threads,
-        readers: readers(),
+        // More than one thread per CPU serve nobody faster, nor do very many.
+        readers: thread::available_parallelism().map_or(1, |cpus| cpus.get().min(8)),
         about,
     };
     let session = Session {
-        attached,
+        attached: mounted.attached,
         coherence: Arc::clone(&service.coherence),
         auditor: Arc::clone(&auditor),
         reloader,
@@ -116,7 +119,7 @@ pub fn run(mut config: MountConfig) -> Result<Ended, CommandError> {
         unmounted: AtomicBool::new(false),
         aborted: AtomicBool::new(false),
     };
-    let served = Connection::open(service, rings, fuse_fd)
+    let served = Connection::open(service, rings, mounted.fuse_fd)
         .and_then(|connection| session.serve(connection, daemon, signals, pipe))
         .doing("serve the mount");
     auditor.finish(fs.operations());
@@ -124,17 +127,6 @@ pub fn run(mut config: MountConfig) -> Result<Ended, CommandError> {
         log::debug!("the helper process may live on: {error}");
     }
     served
-}
-
-/// Returns the part of a mount's status that is known here.
-fn about(config: &MountConfig) -> About {
-    About {
-        owner: rustix::process::getuid().as_raw(),
-        backing: config.checked.backing.as_os_str().as_bytes().to_vec(),
-        mountpoint: config.checked.mountpoint.as_os_str().as_bytes().to_vec(),
-        options: Some(config.options()),
-        policy: config.checked.policy_status(),
-    }
 }
 
 /// Puts a policy in force that was read anew, where all that it changes can change while it is mounted.
@@ -154,11 +146,6 @@ fn reload(config: &mut MountConfig, fs: &Utf8Fs, about: &Mutex<About>, read: Rea
         Ok(sections)
     });
     note_reload(&mut about.lock().policy, read);
-}
-
-/// More than one thread per CPU serve nobody faster, nor do very many.
-fn readers() -> usize {
-    thread::available_parallelism().map_or(1, |cpus| cpus.get().min(8))
 }
 
 /// Checks whether the backing directory can be opened, and has what the cache mode takes.
