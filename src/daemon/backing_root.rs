@@ -28,12 +28,12 @@ pub(super) struct BackingRoot {
 /// For root it is a clone of the directory's mount alone: mounts inside it are not entered, and later ones over it,
 /// ours included, do not appear (law F2). With `--cross-mounts` it is the directory as all others see it, except for
 /// mounts over the directory itself.
-pub(super) fn open(config: &MountConfig, privilege: Privilege) -> io::Result<BackingRoot> {
+pub(super) fn open(config: &MountConfig) -> io::Result<BackingRoot> {
     let root = Dir::open_root(&config.checked.backing)?.into_fd();
     // Only who may list it can show it.
     drop(Entries::open(&root, 0)?);
     let flags = stat_filesystem(&root)?.f_flag.bits();
-    let is_root = privilege == Privilege::Root;
+    let is_root = Privilege::of_thread() == Privilege::Root;
     let view = (is_root && !config.cross_mounts).then(|| private_clone(&root));
     let view = view.and_then(|view| {
         let warn = |error: &_| {

@@ -153,15 +153,12 @@ fn reload(config: &mut MountConfig, fs: &Utf8Fs, about: &Mutex<About>, read: Rea
 /// # Errors
 /// It is not so.
 pub fn check_backing(config: &MountConfig) -> Result<(), CommandError> {
-    open_backing(config, Privilege::of_thread()).map(drop)
+    open_backing(config).map(drop)
 }
 
-fn open_backing(
-    config: &MountConfig,
-    privilege: Privilege,
-) -> Result<(BackingRoot, Keeping), CommandError> {
+fn open_backing(config: &MountConfig) -> Result<(BackingRoot, Keeping), CommandError> {
     let shown = Quoted::of(&config.checked.backing);
-    let backing = backing_root::open(config, privilege).doing(&format!("open {shown}"))?;
+    let backing = backing_root::open(config).doing(&format!("open {shown}"))?;
     let (root, by_handle) = (&backing.root, backing.by_handle.as_ref());
     let keeping = Keeping::decide(config.cache, root, by_handle, backing.enters);
     let keeping = keeping.map_err(|error| {
@@ -183,7 +180,7 @@ fn filesystem(
     if privilege == Privilege::Root {
         credentials::keep_capabilities().map_err(|error| cannot_act(&error))?;
     }
-    let (backing, keeping) = open_backing(config, privilege)?;
+    let (backing, keeping) = open_backing(config)?;
     mount_flags::follow(config, backing.flags, backing.enters).doing("read the table of mounts")?;
     let checked = config.checked.clone();
     let auditor = checked.open_log()?;
