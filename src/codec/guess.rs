@@ -157,20 +157,20 @@ impl Guesser {
     }
 
     /// Adds all that the other was given. In whichever order and grouping parts are merged, the guesses are the same.
-    pub fn merge(&mut self, other: Self) {
+    pub fn merge(&mut self, other: &Self) {
         self.ill_formed += other.ill_formed;
         self.well_formed += other.well_formed;
         self.unread.resize(Candidates::get().len(), 0);
-        for (mine, theirs) in self.unread.iter_mut().zip(other.unread) {
+        for (mine, theirs) in self.unread.iter_mut().zip(&other.unread) {
             *mine += theirs;
         }
         for (mine, theirs) in self.seen.iter_mut().zip(other.seen) {
             *mine |= theirs;
         }
-        self.sample.merge(other.sample);
+        self.sample.merge(&other.sample);
         self.beyond_ascii += other.beyond_ascii;
         self.undone += other.undone;
-        self.doubled.merge(other.doubled);
+        self.doubled.merge(&other.doubled);
     }
 
     /// Can any names have made this guesser, which came from elsewhere?

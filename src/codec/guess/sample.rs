@@ -17,13 +17,13 @@ impl Sample {
     pub fn add(&mut self, name: &[u8]) {
         let hash = hash(name);
         if self.has_room(hash) {
-            self.keep(hash, clipped(name).into());
+            self.keep(hash, clipped(name));
         }
     }
 
-    pub(super) fn merge(&mut self, other: Self) {
-        for (hash, name) in other.0 {
-            self.keep(hash, name);
+    pub(super) fn merge(&mut self, other: &Self) {
+        for (hash, name) in &other.0 {
+            self.keep(*hash, name);
         }
     }
 
@@ -36,7 +36,7 @@ impl Sample {
     pub fn of(names: impl IntoIterator<Item = (u64, Box<[u8]>)>) -> Self {
         let mut sample = Self::default();
         for (hash, name) in names {
-            sample.keep(hash, clipped(&name).into());
+            sample.keep(hash, clipped(&name));
         }
         sample
     }
@@ -61,10 +61,10 @@ impl Sample {
                 .is_none_or(|(last, _)| hash <= *last)
     }
 
-    fn keep(&mut self, hash: u64, name: Box<[u8]>) {
-        let kept = self.0.entry(hash).or_insert_with(|| name.clone());
-        if name < *kept {
-            *kept = name;
+    fn keep(&mut self, hash: u64, name: &[u8]) {
+        let kept = self.0.entry(hash).or_insert_with(|| name.into());
+        if *name < **kept {
+            *kept = name.into();
         }
         if self.0.len() > SIZE {
             self.0.pop_last();

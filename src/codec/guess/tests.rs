@@ -240,9 +240,9 @@ fn order_and_grouping_of_names_make_no_difference() {
     let whole = add(&mut names.iter());
     let (mut left, mut right) = (Guesser::new(), Guesser::new());
     for part in names.chunks(77) {
-        left.merge(add(&mut part.iter()));
+        left.merge(&add(&mut part.iter()));
         let before = std::mem::replace(&mut right, add(&mut part.iter().rev()));
-        right.merge(before);
+        right.merge(&before);
     }
     assert_eq!(whole.guesses(), add(&mut names.iter().rev()).guesses());
     assert_eq!(whole.guesses(), left.guesses());

@@ -53,7 +53,7 @@ impl Planner<'_> {
         if self.options.needs_guesses() {
             let mut names = Guesser::new();
             for (part, _) in walk(roots, Mounts::Stay, threads(), &visitor)? {
-                names.merge(part);
+                names.merge(&part);
             }
             visitor.choice = CharsetChoice::of(&names);
         }

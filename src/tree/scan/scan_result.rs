@@ -63,12 +63,12 @@ impl Failures {
     /// Adds a failure.
     pub(super) fn add(&mut self, failure: Failure) {
         add(&mut self.count, 1);
-        keep(&mut self.first, [&failure], FAILURES);
+        keep(&mut self.first, [failure], FAILURES);
     }
 
-    fn merge(&mut self, other: &Self) {
+    fn merge(&mut self, other: Self) {
         add(&mut self.count, other.count);
-        keep(&mut self.first, &other.first, FAILURES);
+        keep(&mut self.first, other.first, FAILURES);
     }
 }
 
@@ -82,34 +82,37 @@ impl Tally {
         for (kind, count) in other.kinds {
             add(self.kinds.entry(kind).or_default(), count);
         }
-        self.guesser.merge(other.guesser);
-        keep(&mut self.worst, &other.worst, WORST);
-        keep(&mut self.on_map, &other.on_map, ON_MAP);
-        for (kind, samples) in &other.samples {
-            keep(self.samples.entry(*kind).or_default(), samples, SAMPLES);
+        self.guesser.merge(&other.guesser);
+        keep(&mut self.worst, other.worst, WORST);
+        keep(&mut self.on_map, other.on_map, ON_MAP);
+        for (kind, samples) in other.samples {
+            keep(self.samples.entry(kind).or_default(), samples, SAMPLES);
         }
-        self.unread.merge(&other.unread);
+        self.unread.merge(other.unread);
         for (path, errno) in other.above {
             let mine = self.above.entry(path).or_insert(errno);
             *mine = errno.min(*mine);
         }
-        self.left_out.merge(&other.left_out);
+        self.left_out.merge(other.left_out);
         add(&mut self.vanished, other.vanished);
     }
 
-    /// Adds a directory that was read.
-    pub(super) fn add(&mut self, mut directory: Directory) {
+    /// Adds a directory that was read. Without a finding it needs no path.
+    pub(super) fn add(&mut self, directory: Directory) {
         self.directories += 1;
         self.counts.add(&directory.counts);
+        if let Some(guesser) = &directory.guesser {
+            self.guesser.merge(guesser);
+        }
         if directory.counts.troubled() > 0 {
             self.troubled_directories += 1;
-            let guesser = directory.guesser.take();
-            keep(&mut self.on_map, [&directory], ON_MAP);
-            directory.guesser = guesser;
-            keep(&mut self.worst, [&directory], WORST);
-        }
-        if let Some(guesser) = directory.guesser {
-            self.guesser.merge(*guesser);
+            let on_map = Directory {
+                path: directory.path.clone(),
+                guesser: None,
+                ..directory
+            };
+            keep(&mut self.on_map, [on_map], ON_MAP);
+            keep(&mut self.worst, [directory], WORST);
         }
     }
 
@@ -120,7 +123,7 @@ impl Tally {
             *self.kinds.entry(kind).or_default() += 1;
             let samples = self.samples.entry(kind).or_default();
             if samples.len() < SAMPLES || samples.last().is_some_and(|last| hash <= last.hash) {
-                keep(samples, [&sample()], SAMPLES);
+                keep(samples, [sample()], SAMPLES);
             }
         }
     }
@@ -137,18 +140,10 @@ impl Tally {
 }
 
 /// Adds to the smallest `most`.
-fn keep<'n, T: Ord + Clone + 'n>(
-    kept: &mut BTreeSet<T>,
-    new: impl IntoIterator<Item = &'n T>,
-    most: usize,
-) {
-    for new in new {
-        if kept.len() < most || kept.last().is_some_and(|last| new < last) {
-            kept.insert(new.clone());
-        }
-        if kept.len() > most {
-            kept.pop_last();
-        }
+fn keep<T: Ord>(kept: &mut BTreeSet<T>, new: impl IntoIterator<Item = T>, most: usize) {
+    kept.extend(new);
+    while kept.len() > most {
+        kept.pop_last();
     }
 }
 

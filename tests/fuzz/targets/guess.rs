@@ -48,8 +48,8 @@ fuzz_target!(|input: &[u8]| {
     // In two parts, put together in either order, they are the same.
     let [first, second] = halves;
     let (mut one, mut other) = (first.clone(), second.clone());
-    one.merge(second);
-    other.merge(first);
+    one.merge(&second);
+    other.merge(&first);
     assert_eq!(one.guesses(), guesses);
     assert_eq!(other.guesses(), guesses);
     assert_eq!(one.doubled(), guesser.doubled());
