@@ -12,7 +12,6 @@ mod name_rules;
 mod path_list;
 mod scan_done;
 mod scan_result;
-mod scan_walker;
 mod scanner;
 mod shard;
 #[cfg(test)]

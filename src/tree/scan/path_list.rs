@@ -6,13 +6,13 @@ use super::scanner::Scan;
 use crate::policy::is_component;
 use crate::records::{Kind, Name};
 use crate::tree::entry_list::EntryList;
+use crate::tree::tree_walk::Visitor;
 
 /// A directory that further names may come of.
 #[derive(Debug)]
 struct Open {
     path: Vec<u8>,
-    /// Its names; `None` if it is not in the part that is looked at.
-    entries: Option<EntryList>,
+    entries: EntryList,
 }
 
 impl Scan<'_> {
@@ -49,17 +49,18 @@ impl Scan<'_> {
         if open.last().is_none_or(|open| open.path != directory) {
             open.push(Open {
                 path: directory.to_vec(),
-                entries: (self.shard.has_path(0, directory)).then(EntryList::default),
+                entries: EntryList::default(),
             });
         }
-        if let Some(entries) = open.last_mut().and_then(|open| open.entries.as_mut()) {
-            entries.push(name, Kind::Unknown, 0);
+        if let Some(open) = open.last_mut() {
+            open.entries.push(name, Kind::Unknown, 0);
         }
     }
 
+    /// Judges the names of a directory, if it is in the part that is looked at.
     fn close(&self, open: &Open) {
-        if let Some(entries) = &open.entries {
-            self.evaluate(entries, || open.path.clone());
+        if self.shard.has_path(0, &open.path) {
+            self.evaluate(&open.entries, || open.path.clone());
         }
     }
 }

@@ -1,6 +1,8 @@
-//! A scan: its rules, the sink of its findings, and all that it found.
+//! A scan: its rules, the sink of its findings, and all that it found. It is the visitor of a walk.
 
 use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
@@ -8,7 +10,9 @@ use parking_lot::Mutex;
 use super::name_rules::Rules;
 use super::shard::Shard;
 use crate::backing::reason;
+use crate::names::BackingName;
 use crate::records::{Failure, Name, PART_FORMAT, PolicyReport, ScanLine, ScanPart, Tally};
+use crate::tree::tree_walk::{Listed, Mounts, Place, Visitor, walk};
 
 /// A sink of findings, while the scan goes on, by several threads: of the line of an entry with findings, or of a directory that
 /// could not be read. It returns `false` if nobody listens any more.
@@ -21,7 +25,7 @@ pub struct Scan<'s> {
     /// The part that is looked at.
     pub(super) shard: Shard,
     /// The paths of the roots.
-    pub(super) roots: Vec<Name>,
+    roots: Vec<Name>,
     /// The sink of findings; `None` if only the tally is made.
     pub(super) sink: Option<Sink<'s>>,
     /// All that was found so far.
@@ -44,6 +48,14 @@ impl<'s> Scan<'s> {
             place: Mutex::default(),
             is_over: AtomicBool::new(false),
         }
+    }
+
+    /// Walks the trees below `roots`, on so many threads.
+    ///
+    /// # Errors
+    /// A root can't be looked at.
+    pub fn walk(&self, roots: &[OwnedFd], crossing: Mounts, threads: usize) -> io::Result<()> {
+        walk(roots, crossing, threads, self).map(drop)
     }
 
     /// Adds an unreadable directory or list. `depth` is its depth below a root; 0 for what every part reads.
@@ -90,8 +102,60 @@ impl<'s> Scan<'s> {
         }
     }
 
+    /// Is the directory judged in this part?
+    fn has(&self, place: &Place) -> bool {
+        self.shard.of == 1 || self.shard.has(place.root, &place.names())
+    }
+
+    /// Returns the path of a directory, root and all.
+    fn path(&self, place: &Place) -> Vec<u8> {
+        let root = self.roots.get(place.root);
+        joined(root.map_or(b"", Name::as_bytes), &place.path())
+    }
+}
+
+impl Visitor for Scan<'_> {
+    type State = ();
+
+    fn start(&self) {}
+
+    fn visit(&self, (): &mut (), directory: &Listed<'_>) {
+        if self.has(directory.place) {
+            self.evaluate(directory.entries, || self.path(directory.place));
+        }
+    }
+
+    fn descends(&self, (): &(), place: &Place, name: &BackingName) -> bool {
+        // Those further down are where the directory at the depth is.
+        let is_shared_out = self.shard.of > 1 && place.depth + 1 == self.shard.depth;
+        !is_shared_out || {
+            let names = [place.names().as_slice(), std::slice::from_ref(name)].concat();
+            self.shard.has(place.root, &names)
+        }
+    }
+
+    fn failed(&self, (): &mut (), place: &Arc<Place>, error: io::Error) {
+        let is_gone = matches!(
+            error.raw_os_error(),
+            Some(libc::ENOENT | libc::ENOTDIR | libc::ELOOP)
+        );
+        if is_gone && place.depth > 0 {
+            self.tally.lock().vanished += u64::from(self.has(place));
+        } else {
+            self.add_unread(self.path(place).into(), place.depth, &error);
+        }
+    }
+
+    fn left_out(&self, (): &mut (), place: &Arc<Place>) {
+        if self.has(place) {
+            let path = self.path(place).into();
+            let failure = Failure { path, errno: 0 };
+            self.tally.lock().left_out.add(failure);
+        }
+    }
+
     /// Is the scan to end before its end, with a report of what was read?
-    pub(super) fn is_over(&self) -> bool {
+    fn is_over(&self) -> bool {
         self.is_over.load(Ordering::Relaxed)
     }
 }
