@@ -3,8 +3,8 @@
 use super::tree_charsets::TreeCharsets;
 use crate::codec::guess::{Guesser, likely};
 use crate::records::{
-    CharsetGuess, Directory, DirectoryReport, Finding, GuessRecord, KindTotal, ScanLine, ScanPart,
-    ScanTotal, TOTAL_FORMAT,
+    CharsetGuess, DirectoryReport, Finding, GuessRecord, KindTotal, ScanLine, ScanPart, ScanTotal,
+    TOTAL_FORMAT,
 };
 
 /// A scan that is over.
@@ -40,32 +40,29 @@ impl ScanDone {
             let path = failure.path.clone();
             ScanLine::LeftOut { path }
         });
-        let directories = tally.worst.iter();
-        let directories = directories.map(|directory| self.directory_report(directory));
+        let directories = tally.worst.iter().map(|directory| {
+            let guesses = directory.guesser.as_deref().map(Guesser::charsets);
+            let guesses = guesses.unwrap_or_default();
+            let guesses = likely(&guesses).map(|guess| CharsetGuess {
+                charset: guess.charset,
+                confidence: guess.confidence,
+            });
+            ScanLine::Directory(DirectoryReport {
+                path: directory.path.clone(),
+                counts: directory.counts,
+                guesses: guesses.collect(),
+                charsets: self.charsets.of_directory(directory).to_vec(),
+            })
+        });
         let guesses = self.charsets.guesses.iter().map(GuessRecord::from);
         let doubled = tally.guesser.doubled();
         let guesses = guesses.chain(doubled.as_ref().map(GuessRecord::from));
         let part = is_part.then(|| ScanLine::Part(Box::new(self.scan.clone())));
         left_out
-            .chain(directories.map(ScanLine::Directory))
+            .chain(directories)
             .chain(guesses.map(ScanLine::Guess))
             .chain(part)
             .chain([ScanLine::Total(Box::new(self.total()))])
-    }
-
-    fn directory_report(&self, directory: &Directory) -> DirectoryReport {
-        let guesses = directory.guesser.as_deref().map(Guesser::charsets);
-        let guesses = guesses.unwrap_or_default();
-        let guesses = likely(&guesses).map(|guess| CharsetGuess {
-            charset: guess.charset,
-            confidence: guess.confidence,
-        });
-        DirectoryReport {
-            path: directory.path.clone(),
-            counts: directory.counts,
-            guesses: guesses.collect(),
-            charsets: self.charsets.of_directory(directory).to_vec(),
-        }
     }
 
     /// Returns the last line: the whole scan.
