@@ -137,9 +137,8 @@ impl<F: AsFd> Dir<F> {
     /// # Errors
     /// Those of openat(2).
     pub fn is_below(&self, root: impl AsFd, cover: Option<u64>) -> io::Result<bool> {
-        let identity = |stat: Stat| (stat.dev, stat.ino);
-        let root = identity(Stat::of(root)?);
-        let mut here = identity(Stat::of(&self.0)?);
+        let root = Stat::of(root)?.identity();
+        let mut here = Stat::of(&self.0)?.identity();
         let mut above: Option<OwnedFd> = None;
         while here != root {
             let up = Dir(above.as_ref().map_or(self.0.as_fd(), AsFd::as_fd)).parent()?;
@@ -148,7 +147,7 @@ impl<F: AsFd> Dir<F> {
             {
                 return Ok(true);
             }
-            let there = identity(Stat::of(&up)?);
+            let there = Stat::of(&up)?.identity();
             if there == here {
                 return Ok(false);
             }

@@ -91,6 +91,11 @@ pub struct Stat {
 }
 
 impl Stat {
+    /// Returns the device and the inode number: no other inode has both.
+    pub fn identity(&self) -> (u64, u64) {
+        (self.dev, self.ino)
+    }
+
     /// Attributes of the inode that `fd` refers to, whatever it is; `O_PATH` will do.
     ///
     /// # Errors

@@ -106,7 +106,7 @@ impl Inodes {
             mount_id: stat.mnt_id,
             cover: OnceLock::new(),
             descriptors: Descriptors::new(limit),
-            is_mount_root: (above.dev, above.ino) == (stat.dev, stat.ino),
+            is_mount_root: above.identity() == stat.identity(),
             keeps_places: false,
             started: Instant::now(),
             renames: Arc::default(),

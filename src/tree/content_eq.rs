@@ -25,7 +25,7 @@ pub(super) fn have_same_content(
     if first.kind() != Kind::File || second.kind() != Kind::File || first.size != second.size {
         return Ok(false);
     }
-    if (first.dev, first.ino) == (second.dev, second.ino) {
+    if first.identity() == second.identity() {
         return Ok(true);
     }
     let read = |fd: OwnedFd| {

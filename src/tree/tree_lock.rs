@@ -50,7 +50,7 @@ fn take(root: &OwnedFd) -> io::Result<Option<Vec<OwnedFd>>> {
             above => above?,
         };
         let found = Stat::of(&above)?;
-        if found.mnt_id != stat.mnt_id || (found.dev, found.ino) == (stat.dev, stat.ino) {
+        if found.mnt_id != stat.mnt_id || found.identity() == stat.identity() {
             break;
         }
         (here, stat) = (above, found);

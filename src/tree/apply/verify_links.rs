@@ -35,7 +35,7 @@ impl Executor<'_> {
         let mut found = targets.iter();
         let found = found.find_map(|target| dir.dir.stat_path(target.as_bytes()).ok());
         found.map(|found| LinkEnd {
-            inode: (found.dev, found.ino),
+            inode: found.identity(),
             counted: None,
         })
     }
@@ -49,7 +49,7 @@ impl Executor<'_> {
             };
             let leads = |target: &Name| {
                 let found = dir.dir.stat_path(target.as_bytes());
-                found.is_ok_and(|found| (found.dev, found.ino) == end)
+                found.is_ok_and(|found| found.identity() == end)
             };
             if leads(self.wanted(target)) {
                 return;

@@ -78,7 +78,7 @@ impl PlannedLinks {
             }
         }
         let end = stat(root, &at).ok()?;
-        Some((end.dev, end.ino) != (before.dev, before.ino))
+        Some(end.identity() != before.identity())
     }
 }
 
