@@ -24,7 +24,7 @@ pub struct Filter {
 /// A directory, and the entries of it that are in question.
 #[derive(Debug, Clone)]
 pub(super) struct Scope<'f> {
-    pub(super) filter: &'f Filter,
+    filter: &'f Filter,
     /// The path from the root, with a `/` in front and behind.
     path: Vec<u8>,
     /// Is it the root, of which only the entries given by name are in question?

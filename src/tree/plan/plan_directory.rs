@@ -1,17 +1,12 @@
 //! The plan of one directory: a function of its listing and of the options, and of nothing else.
 
-use std::os::fd::OwnedFd;
-
 use super::charset_choice::CharsetChoice;
 use super::collisions::{self, Same};
-use super::filter::Scope;
 use super::name_change::{candidates, may_change, name_change};
 use super::plan_options::PlanOptions;
-use crate::backing::Dir;
 use crate::codec::guess::{Guesser, may_deceive};
 use crate::names::{BackingName, CharsetSource};
 use crate::records::{PlanLine, Reason, Warning};
-use crate::tree::content_eq::have_same_content;
 use crate::tree::entry_list::{EntryList, ListedEntry};
 
 /// Returns a line for each entry that changes, or with which something is amiss, in the order of the bytes of their names.
@@ -61,26 +56,4 @@ pub fn plan(
     }
     collisions::resolve(options, listing, &mut lines, same);
     lines
-}
-
-/// Plans a directory that is open.
-pub(super) fn plan_open(
-    options: &PlanOptions,
-    tree: &CharsetChoice,
-    listing: &EntryList,
-    scope: &Scope<'_>,
-    fd: &OwnedFd,
-) -> Vec<PlanLine> {
-    let identity = |name: BackingName| {
-        let stat = Dir::new(fd).stat_child(&name).ok()?;
-        Some((stat.dev, stat.ino))
-    };
-    let is_own = |entry: &ListedEntry<'_>| {
-        scope.filter.own.is_some_and(|own| own.1 == entry.inode)
-            && BackingName::parse(entry.name).ok().and_then(identity) == scope.filter.own
-    };
-    let is_included = |entry: &ListedEntry<'_>| scope.includes(entry.name) && !is_own(entry);
-    // A file that can't be read is not known to be the same.
-    let same = |one: &_, other: &_| have_same_content(fd, one, other).unwrap_or(false);
-    plan(options, tree, listing, &is_included, &same)
 }

@@ -1,5 +1,6 @@
 //! Whole trees, planned: every directory is read once, and planned by itself.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -10,7 +11,7 @@ use parking_lot::Mutex;
 use super::charset_choice::CharsetChoice;
 use super::directory_plan::DirectoryPlan;
 use super::filter::{Filter, Scope};
-use super::plan_directory::plan_open;
+use super::plan_directory::plan;
 use super::plan_options::PlanOptions;
 use super::symlink_targets::{Identity, Renames};
 use crate::backing::{Dir, Kind, Stat};
@@ -18,6 +19,8 @@ use crate::codec::guess::Guesser;
 use crate::names::BackingName;
 use crate::records::{PlanLine, Reason, TreePath};
 use crate::tree::apply::Observer;
+use crate::tree::content_eq::have_same_content;
+use crate::tree::entry_list::{EntryList, ListedEntry};
 use crate::tree::tree_walk::{Listed, Mounts, Place, Visitor, threads, walk};
 
 /// A function that acts on the plan of a directory. Called by several threads at a time.
@@ -124,7 +127,34 @@ impl<'p> Visitor for TreeVisitor<'p> {
     }
 }
 
-impl TreeVisitor<'_> {
+impl<'p> TreeVisitor<'p> {
+    /// Returns the options for the names in the directory that these names lead to.
+    pub(super) fn options_at(&self, names: &[BackingName]) -> Cow<'p, PlanOptions> {
+        let path = self.planner.filter.path(names);
+        self.planner.options.for_directory(path)
+    }
+
+    /// Plans the entries of the open directory that these names lead to.
+    pub(super) fn lines(
+        &self,
+        names: &[BackingName],
+        fd: &OwnedFd,
+        listing: &EntryList,
+        scope: &Scope<'_>,
+    ) -> Vec<PlanLine> {
+        let identity = |name: BackingName| Some(Dir::new(fd).stat_child(&name).ok()?.identity());
+        let own = self.planner.filter.own;
+        let is_own = |entry: &ListedEntry<'_>| {
+            own.is_some_and(|own| own.1 == entry.inode)
+                && BackingName::parse(entry.name).ok().and_then(identity) == own
+        };
+        let is_included = |entry: &ListedEntry<'_>| scope.includes(entry.name) && !is_own(entry);
+        // A file that can't be read is not known to be the same.
+        let same = |one: &_, other: &_| have_same_content(fd, one, other).unwrap_or(false);
+        let options = self.options_at(names);
+        plan(&options, &self.choice, listing, &is_included, &same)
+    }
+
     /// Plans the directory to which these names lead.
     fn planned(
         &self,
@@ -132,7 +162,7 @@ impl TreeVisitor<'_> {
         names: &[BackingName],
         &Listed { fd, entries, .. }: &Listed<'_>,
     ) -> io::Result<DirectoryPlan> {
-        let mut lines = plan_open(&self.options_at(names), &self.choice, entries, scope, fd);
+        let mut lines = self.lines(names, fd, entries, scope);
         let found = entries.iter().filter(|entry| entry.kind == Kind::Symlink);
         let found = found.filter(|entry| scope.includes(entry.name));
         let found: Vec<BackingName> = found

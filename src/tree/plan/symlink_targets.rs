@@ -1,7 +1,6 @@
 //! New targets of symbolic links: components that are renamed get their new names, on the way that the kernel goes.
 //! From where a target leads out of the tree, it is left alone.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -9,8 +8,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::name_change::{may_change, name_change};
-use super::plan_directory::plan_open;
-use super::plan_options::PlanOptions;
 use super::planner::TreeVisitor;
 use crate::backing::{Dir, Kind, Stat, file};
 use crate::names::BackingName;
@@ -56,7 +53,7 @@ struct Way<'w> {
     here: &'w (Identity, Arc<Renames>),
 }
 
-impl<'p> TreeVisitor<'p> {
+impl TreeVisitor<'_> {
     /// Gives the links of a directory, of which `lines` says what else becomes of its entries, their new targets.
     pub(super) fn retarget(
         &self,
@@ -72,7 +69,7 @@ impl<'p> TreeVisitor<'p> {
             fd: Some(Arc::new(fd.try_clone()?)),
             inside: Some(directory.to_vec()),
         };
-        let here = (identity(stat), Arc::new(renames(lines)));
+        let here = (stat.identity(), Arc::new(renames(lines)));
         for name in links {
             let link = Dir::new(fd).child(name);
             // It may be gone by now.
@@ -115,28 +112,19 @@ impl<'p> TreeVisitor<'p> {
 
     /// Returns the names that lead to the root, if that directory is it.
     fn root(&self, stat: &Stat) -> Option<Inside> {
-        let is_it = identity(&self.top) == identity(stat) && self.top.mnt_id == stat.mnt_id;
+        let is_it = self.top.identity() == stat.identity() && self.top.mnt_id == stat.mnt_id;
         is_it.then(Inside::new)
-    }
-
-    /// Returns the options for the names in the directory that these names lead to.
-    pub(super) fn options_at(&self, names: &[BackingName]) -> Cow<'p, PlanOptions> {
-        self.planner
-            .options
-            .for_directory(self.planner.filter.path(names))
     }
 
     /// The new names in a directory, which is planned if it was not yet.
     fn renames(&self, fd: &OwnedFd, inside: &[BackingName]) -> io::Result<Arc<Renames>> {
-        let stat = Stat::of(fd)?;
-        let wanted = identity(&stat);
+        let wanted = Stat::of(fd)?.identity();
         if let Some(renames) = self.known.lock().get(&wanted) {
             return Ok(Arc::clone(renames));
         }
         let listing = EntryList::read(fd)?;
         let scope = self.planner.filter.scope(inside);
-        let options = self.options_at(inside);
-        let lines = plan_open(&options, &self.choice, &listing, &scope, fd);
+        let lines = self.lines(inside, fd, &listing, &scope);
         let renames = Arc::new(renames(&lines));
         let mut known = self.known.lock();
         if known.len() >= MOST_KNOWN {
@@ -153,10 +141,6 @@ fn renames(lines: &[PlanLine]) -> Renames {
     lines
         .map(|line| (line.old.clone(), line.new.clone()))
         .collect()
-}
-
-fn identity(stat: &Stat) -> Identity {
-    (stat.dev, stat.ino)
 }
 
 impl Way<'_> {
@@ -213,7 +197,7 @@ impl Way<'_> {
         let Some(fd) = fd else {
             return Ok(self.alone(name, inside));
         };
-        let renames = if identity(&Stat::of(&**fd)?) == self.here.0 {
+        let renames = if Stat::of(&**fd)?.identity() == self.here.0 {
             Arc::clone(&self.here.1)
         } else {
             match tree.renames(fd, inside) {
