@@ -1,4 +1,4 @@
-//! The readable form of a plan: a line for each change, with quoted names (docs/migrating.md).
+//! The reader of the readable form of a plan: a line for each change, with quoted names (docs/migrating.md).
 //!
 //! ```text
 //! plan 1 of "/srv/old" by "--from koi8-r"
@@ -12,79 +12,11 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::codec::Charset;
 use crate::names::Quoted;
 use crate::names::quoted::unquote;
-use crate::records::{Name, PlanEnd, PlanHeader, PlanLine, PlanRecord, Reason, describe, percent};
+use crate::records::{Name, PlanEnd, PlanHeader, PlanLine, PlanRecord};
 
 const SHAPE: &str = r#"not a line of a plan: "OLD" -> "NEW" KIND INODE"#;
-
-impl PlanLine {
-    /// Returns what becomes of the entry, to follow its old name.
-    pub fn outcome(&self) -> String {
-        let mut outcome = String::new();
-        if let Some(new) = &self.new {
-            outcome += &format!(" -> {}", Quoted(new.as_bytes()));
-        }
-        if let Some(same) = &self.same_as {
-            outcome += &format!(" is set aside for {}", Quoted(same.as_bytes()));
-        }
-        outcome + &self.leads()
-    }
-
-    /// Returns where the link leads, and where it will lead.
-    fn leads(&self) -> String {
-        let targets = self.target.as_ref().zip(self.new_target.as_ref());
-        targets.map_or_else(String::new, |(target, new)| {
-            format!(" leads to {target} -> {new}")
-        })
-    }
-
-    /// Returns the lines of a readable plan for this entry. An entry that is left is a comment, and so is each candidate, or a
-    /// line into which a name can be written.
-    pub fn readable(&self) -> String {
-        let kind = json!(self.kind);
-        let kind = kind.as_str().unwrap_or_default();
-        let old = Quoted(self.old.as_bytes());
-        let tail = format!("{kind} {}", self.inode);
-        let (outcome, cause) = (self.outcome(), self.cause(None));
-        let mut text = if !self.is_left() {
-            // A name that is not given has no text.
-            let charset = self.charset.filter(|_| self.new.is_some());
-            let confidence = self.confidence.filter(|_| self.new.is_some());
-            let reading = reading(charset, confidence, self.reason);
-            format!("{old}{outcome}  {tail}  # {reading}{}\n", self.beware())
-        } else if outcome.is_empty() {
-            format!("# {old} {cause}\n")
-        } else {
-            format!("{old}{outcome}  {tail}  # {cause}\n")
-        };
-        let leads = self.leads();
-        if self.is_left() && self.new.is_none() && self.candidates.is_empty() {
-            text += &format!("#{old} -> \"\"{leads}  {tail}\n");
-        }
-        for candidate in self.candidates.iter().filter(|_| self.is_left()) {
-            let name = Quoted(candidate.name.as_bytes());
-            let reading = reading(candidate.charset, candidate.confidence, self.reason);
-            text += &format!("#{old} -> {name}{leads}  {tail}  # {reading}\n");
-        }
-        text
-    }
-}
-
-/// Returns the charset of a text, its likelihood, and what else the text had; or the reason of a change without a charset.
-fn reading(charset: Option<Charset>, confidence: Option<f64>, reason: Reason) -> String {
-    let mut words = charset
-        .map_or_else(|| describe(reason), Charset::label)
-        .to_owned();
-    if let Some(confidence) = confidence {
-        words += &format!(" {}", percent(confidence));
-    }
-    if charset.is_some() && matches!(reason, Reason::Forbidden | Reason::TooLong) {
-        words += &format!(", {}", describe(reason));
-    }
-    words
-}
 
 /// A part of a line.
 #[derive(Debug, PartialEq)]
