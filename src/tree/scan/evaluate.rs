@@ -1,6 +1,6 @@
 //! The evaluation of a directory once all its names are there.
 
-use std::cell::OnceCell;
+use std::cell::LazyCell;
 use std::collections::BTreeSet;
 
 use super::ascii_names::key;
@@ -16,9 +16,8 @@ const NOW_AND_THEN: u64 = 64;
 impl Scan<'_> {
     /// Judges the names of a directory and adds them to the tally. `path` returns its path, root and all, and is called only if
     /// needed.
-    pub(super) fn evaluate(&self, entries: &EntryList, path: impl Fn() -> Vec<u8>) {
-        let path_once = OnceCell::new();
-        let path = || path_once.get_or_init(&path);
+    pub(super) fn evaluate(&self, entries: &EntryList, path: impl FnOnce() -> Vec<u8>) {
+        let path = LazyCell::new(path);
         let mut special = Vec::new();
         let keys = entries.iter().enumerate().map(|(index, entry)| {
             self.rules.plain_key(entry.name).unwrap_or_else(|| {
@@ -46,16 +45,16 @@ impl Scan<'_> {
             let offends = findings.any(|finding| self.rules.offences.contains(finding));
             counts.add_troubled(&found, offends);
             let entry = || ScanEntry {
-                path: joined(path(), name).into(),
+                path: joined(&path, name).into(),
                 name: name.to_vec().into(),
                 offends,
                 found: found.clone(),
                 like: collision.map(|collision| entries.name(collision.with).to_vec().into()),
             };
-            let hash = key(name) ^ key(path()).rotate_left(32);
+            let hash = key(name) ^ key(&path).rotate_left(32);
             let sample = || Sampled {
                 hash,
-                directory: path().clone().into(),
+                directory: path.clone().into(),
                 entry: entry(),
             };
             self.tally.lock().add_kinds(&found, hash, sample);
@@ -67,14 +66,14 @@ impl Scan<'_> {
         let directory = Directory {
             path: match counts.troubled() {
                 0 => Vec::new().into(),
-                _ => path().clone().into(),
+                _ => path.clone().into(),
             },
             counts,
             guesser,
         };
         let mut tally = self.tally.lock();
         if tally.directories.is_multiple_of(NOW_AND_THEN) {
-            self.place.lock().clone_from(path());
+            self.place.lock().clone_from(&path);
         }
         tally.add(directory);
     }
