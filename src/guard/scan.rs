@@ -136,7 +136,7 @@ impl Visitor for Finder<'_> {
             .compare(&newcomers, listed.entries, &Dir::new(listed.fd));
     }
 
-    fn failed(&self, (): &mut (), place: &Arc<tree_walk::Place>, error: io::Error) {
+    fn failed(&self, (): &mut (), place: &tree_walk::Place, error: io::Error) {
         match error.raw_os_error() {
             // It was removed meanwhile, or moved.
             Some(libc::ENOENT | libc::ESTALE | libc::ENOTDIR) => {

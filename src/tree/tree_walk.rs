@@ -54,7 +54,7 @@ impl Place {
 #[derive(Debug)]
 pub struct Listed<'l> {
     /// The names that lead to it.
-    pub place: &'l Arc<Place>,
+    pub place: &'l Place,
     /// The directory.
     pub fd: &'l OwnedFd,
     /// Its entries, as far as they can be read.
@@ -80,10 +80,10 @@ pub trait Visitor: Sync {
     }
 
     /// A directory could not be read, or not to its end.
-    fn failed(&self, _state: &mut Self::State, _place: &Arc<Place>, _error: io::Error) {}
+    fn failed(&self, _state: &mut Self::State, _place: &Place, _error: io::Error) {}
 
     /// A directory on another mount is left out.
-    fn left_out(&self, _state: &mut Self::State, _place: &Arc<Place>) {}
+    fn left_out(&self, _state: &mut Self::State, _place: &Place) {}
 
     /// Is it to end before its end?
     fn is_over(&self) -> bool {

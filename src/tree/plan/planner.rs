@@ -110,13 +110,13 @@ impl<'p> Visitor for TreeVisitor<'p> {
         scope.enters(name.as_bytes())
     }
 
-    fn failed(&self, _: &mut Self::State, place: &Arc<Place>, error: io::Error) {
+    fn failed(&self, _: &mut Self::State, place: &Place, error: io::Error) {
         if self.is_planning {
             self.observer.unread(place, &error);
         }
     }
 
-    fn left_out(&self, _: &mut Self::State, place: &Arc<Place>) {
+    fn left_out(&self, _: &mut Self::State, place: &Place) {
         if self.is_planning {
             self.observer.left_out(place);
         }

@@ -2,7 +2,6 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
@@ -134,7 +133,7 @@ impl Visitor for Scan<'_> {
         }
     }
 
-    fn failed(&self, (): &mut (), place: &Arc<Place>, error: io::Error) {
+    fn failed(&self, (): &mut (), place: &Place, error: io::Error) {
         let is_gone = matches!(
             error.raw_os_error(),
             Some(libc::ENOENT | libc::ENOTDIR | libc::ELOOP)
@@ -146,7 +145,7 @@ impl Visitor for Scan<'_> {
         }
     }
 
-    fn left_out(&self, (): &mut (), place: &Arc<Place>) {
+    fn left_out(&self, (): &mut (), place: &Place) {
         if self.has(place) {
             let path = self.path(place).into();
             let failure = Failure { path, errno: 0 };

@@ -32,12 +32,12 @@ impl Visitor for Collector {
         assert!(directory.is_whole && met.directories.insert(here));
     }
 
-    fn failed(&self, met: &mut Met, place: &Arc<Place>, error: io::Error) {
+    fn failed(&self, met: &mut Met, place: &Place, error: io::Error) {
         let errno = error.raw_os_error().unwrap_or(0);
         met.failed.insert((place.path(), errno));
     }
 
-    fn left_out(&self, _met: &mut Met, place: &Arc<Place>) {
+    fn left_out(&self, _met: &mut Met, place: &Place) {
         panic!("{place:?} is on no other mount");
     }
 }
@@ -144,10 +144,10 @@ fn what_went_away_is_told() {
                 std::os::unix::fs::symlink("/", self.0.join("swapped")).unwrap();
             }
         }
-        fn failed(&self, state: &mut Self::State, _: &Arc<Place>, error: io::Error) {
+        fn failed(&self, state: &mut Self::State, _: &Place, error: io::Error) {
             state.0.push(error.raw_os_error().unwrap());
         }
-        fn left_out(&self, _: &mut Self::State, _: &Arc<Place>) {}
+        fn left_out(&self, _: &mut Self::State, _: &Place) {}
     }
     let scratch = tempfile::tempdir().unwrap();
     for name in ["gone", "swapped", "stays"] {
