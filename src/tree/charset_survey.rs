@@ -198,13 +198,12 @@ impl SurveyedNames {
 fn texts(line: &PlanLine) -> Vec<String> {
     let best = line.candidates.first().and_then(|best| best.confidence);
     let least = best.unwrap_or_default() * UNLIKELY;
-    let likely = line.candidates.iter();
-    let likely = likely.filter(|candidate| candidate.confidence >= Some(least));
-    let charsets: Vec<Charset> = match line.charset {
-        Some(charset) => vec![charset],
-        None => likely.filter_map(|candidate| candidate.charset).collect(),
-    };
-    let texts = charsets.iter();
+    let likely = line
+        .candidates
+        .iter()
+        .filter(|candidate| line.charset.is_none() && candidate.confidence >= Some(least));
+    let likely = likely.filter_map(|candidate| candidate.charset);
+    let texts = line.charset.into_iter().chain(likely);
     let texts = texts.filter_map(|charset| charset.decode_reversibly(line.old.as_bytes()));
     texts.collect()
 }

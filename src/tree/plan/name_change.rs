@@ -36,7 +36,8 @@ pub(super) fn may_change(options: &PlanOptions, name: &[u8]) -> bool {
         || text.is_some_and(|text| restored(options, text).is_some())
 }
 
-/// Returns the line of a plan for a name, were it alone in its directory; `None` if nothing is amiss with it. Kind and inode are
+/// Returns the line of a plan for a name that [may change](may_change), were it alone in its directory; `None` if nothing is amiss
+/// with it. Kind and inode are
 /// left to the caller. A new name conforms, and is kept by the same options. It has no control character that the name has
 /// not, unless that is allowed (law T8).
 pub(super) fn name_change(
@@ -44,9 +45,6 @@ pub(super) fn name_change(
     choice: &CharsetChoice,
     old: &BackingName,
 ) -> Option<PlanLine> {
-    if !may_change(options, old.as_bytes()) {
-        return None;
-    }
     let mut line = repeated(options, choice, old)?;
     let is_unwanted = |new: &BackingName| adds_control(old.as_bytes(), new.as_bytes());
     if !options.allow_control && line.new.as_ref().is_some_and(is_unwanted) {
