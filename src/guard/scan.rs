@@ -88,8 +88,6 @@ struct Finder<'g> {
 impl Visitor for Finder<'_> {
     type State = ();
 
-    fn start(&self) {}
-
     fn visit(&self, (): &mut (), listed: &Listed<'_>) {
         let names = listed.entries.iter().map(|entry| entry.name);
         let names: Vec<&[u8]> = names.filter(|name| !self.judge.is_clean(name)).collect();

@@ -66,10 +66,7 @@ pub struct Listed<'l> {
 /// A visitor of all that a walk meets. Each thread has a state of its own.
 pub trait Visitor: Sync {
     /// The data that a thread has gathered.
-    type State: Send;
-
-    /// The state that a thread starts with.
-    fn start(&self) -> Self::State;
+    type State: Send + Default;
 
     /// A directory was read.
     fn visit(&self, state: &mut Self::State, directory: &Listed<'_>);
@@ -198,7 +195,7 @@ fn walk_holding<V: Visitor>(
 
 impl<V: Visitor> Walk<'_, V> {
     fn work(&self) -> V::State {
-        let mut state = self.visitor.start();
+        let mut state = V::State::default();
         let (mut entries, mut children) = (EntryList::default(), Vec::new());
         let mut buffer: Box<[u8]> = vec![0; BUFFER].into();
         let mut queue = self.queue.lock();

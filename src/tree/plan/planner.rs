@@ -82,15 +82,11 @@ pub(super) struct TreeVisitor<'p> {
 
 impl<'p> Visitor for TreeVisitor<'p> {
     /// Names for guesses, and the scope of the directory that was visited last.
-    type State = (Guesser, Scope<'p>);
-
-    fn start(&self) -> Self::State {
-        (Guesser::new(), self.planner.filter.scope(&[]))
-    }
+    type State = (Guesser, Option<Scope<'p>>);
 
     fn visit(&self, (guesser, scope): &mut Self::State, directory: &Listed<'_>) {
         let names = directory.place.names();
-        *scope = self.planner.filter.scope(&names);
+        let scope = scope.insert(self.planner.filter.scope(&names));
         if !self.is_planning {
             let entries = directory.entries.iter().map(|entry| entry.name);
             let entries = entries.filter(|name| !name.is_ascii() && scope.includes(name));
@@ -107,7 +103,8 @@ impl<'p> Visitor for TreeVisitor<'p> {
     }
 
     fn descends(&self, (_, scope): &Self::State, _: &Place, name: &BackingName) -> bool {
-        scope.enters(name.as_bytes())
+        let enters = |scope: &Scope<'_>| scope.enters(name.as_bytes());
+        scope.as_ref().is_some_and(enters)
     }
 
     fn failed(&self, _: &mut Self::State, place: &Place, error: io::Error) {

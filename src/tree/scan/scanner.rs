@@ -116,8 +116,6 @@ impl<'s> Scan<'s> {
 impl Visitor for Scan<'_> {
     type State = ();
 
-    fn start(&self) {}
-
     fn visit(&self, (): &mut (), directory: &Listed<'_>) {
         if self.has(directory.place) {
             self.evaluate(directory.entries, || self.path(directory.place));

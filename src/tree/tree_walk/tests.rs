@@ -19,10 +19,6 @@ struct Collector;
 impl Visitor for Collector {
     type State = Met;
 
-    fn start(&self) -> Met {
-        Met::default()
-    }
-
     fn visit(&self, met: &mut Met, directory: &Listed<'_>) {
         let (place, here) = (directory.place, directory.place.path());
         assert_eq!(place.names().len(), place.depth);
@@ -133,9 +129,6 @@ fn what_went_away_is_told() {
     struct Remover<'a>(&'a Path);
     impl Visitor for Remover<'_> {
         type State = (Vec<i32>, usize);
-        fn start(&self) -> Self::State {
-            Self::State::default()
-        }
         fn visit(&self, state: &mut Self::State, directory: &Listed<'_>) {
             state.1 += directory.entries.len();
             if directory.place.depth == 0 {
