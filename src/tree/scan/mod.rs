@@ -7,7 +7,6 @@
 mod ascii_names;
 mod evaluate;
 mod merge;
-mod name_collisions;
 mod name_rules;
 mod path_list;
 mod scan_done;

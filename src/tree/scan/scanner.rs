@@ -65,7 +65,8 @@ impl<'s> Scan<'s> {
         });
         let errno = error.raw_os_error().unwrap_or(libc::EIO);
         let mut tally = self.tally.lock();
-        if self.shard.is_above(depth) {
+        // Directories above that depth are read in every part.
+        if self.shard.of > 1 && depth < self.shard.depth {
             tally.above.insert(path, errno);
         } else {
             tally.unread.add(Failure { path, errno });

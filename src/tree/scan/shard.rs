@@ -53,11 +53,6 @@ impl Shard {
         depth: 1,
     };
 
-    /// Are directories this far below a root read in every part?
-    pub(super) fn is_above(self, depth: usize) -> bool {
-        self.of > 1 && depth < self.depth
-    }
-
     /// Is the directory that these names lead to judged in this part? One below the depth is where that at the depth is.
     pub(super) fn has(self, root: usize, names: &[BackingName]) -> bool {
         let names = names.get(..self.depth).unwrap_or(names);
@@ -67,8 +62,7 @@ impl Shard {
     /// Is the directory of this very path in a list judged in this part?
     pub(super) fn has_path(self, root: usize, path: &[u8]) -> bool {
         let root = u64::try_from(root).unwrap_or(u64::MAX);
-        self.of == 1
-            || mixed(ascii_names::key(path) ^ root.rotate_left(40)) % self.of == self.number - 1
+        mixed(ascii_names::key(path) ^ root.rotate_left(40)) % self.of == self.number - 1
     }
 }
 
