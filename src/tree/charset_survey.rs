@@ -167,11 +167,9 @@ impl SurveyedNames {
     /// Returns the charset that they are in: of those that fit, the one in which most names surely are. `None` if most names are
     /// uncertain.
     fn charset(&self) -> Option<Charset> {
-        let names = |charset: &&Charset| self.read.get(charset.label());
-        let fitting = self.fitting.iter().rev();
-        let best = fitting.filter(|charset| names(charset).is_some());
-        let best = best.max_by_key(|charset| names(charset)).copied();
-        best.filter(|_| self.left <= self.read.values().sum())
+        let names = |charset: &Charset| self.read.get(charset.label());
+        let best = self.fitting.iter().rev().copied().max_by_key(names);
+        best.filter(|best| names(best).is_some() && self.left <= self.read.values().sum())
     }
 
     fn merge(&mut self, other: &Self) {

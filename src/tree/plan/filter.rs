@@ -50,7 +50,7 @@ impl Filter {
             is_taken: self.only.is_empty(),
         };
         for name in names.iter().map(BackingName::as_bytes) {
-            scope.is_excluded |= scope.excludes(name);
+            scope.is_excluded = !scope.enters(name);
             scope.is_taken |= self.only.has(name, || scope.path_of(name));
             if !std::mem::take(&mut scope.is_above) {
                 scope.path.extend_from_slice(name);
@@ -75,20 +75,17 @@ impl Scope<'_> {
         }
     }
 
-    fn excludes(&self, name: &[u8]) -> bool {
-        let is_other = self.is_above && !self.filter.entries.contains(name);
-        is_other || self.filter.exclude.has(name, || self.path_of(name))
-    }
-
     /// Is the entry in question?
     pub(super) fn includes(&self, name: &[u8]) -> bool {
         let is_taken = || self.is_taken || self.filter.only.has(name, || self.path_of(name));
-        !self.is_excluded && !self.excludes(name) && is_taken()
+        self.enters(name) && is_taken()
     }
 
     /// Can something in the directory of that name be in question?
     pub(super) fn enters(&self, name: &[u8]) -> bool {
-        !self.is_excluded && !self.excludes(name)
+        let is_other = self.is_above && !self.filter.entries.contains(name);
+        let is_excluded = || self.filter.exclude.has(name, || self.path_of(name));
+        !self.is_excluded && !is_other && !is_excluded()
     }
 }
 
