@@ -21,7 +21,7 @@ use crate::names::Quoted;
 use crate::policy::Policy;
 use crate::records::{Name, PolicyFile, ScanLine, ScanPart, json_line};
 use crate::tree::scan::{Rules, Scan, ScanDone, Shard, Sink, merge};
-use crate::tree::tree_walk::Mounts;
+use crate::tree::tree_walk::{Mounts, walk};
 use next_commands::next_commands;
 
 /// Threads beside one for each CPU, since some wait for the disk.
@@ -149,7 +149,7 @@ fn scanned(
         .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from) + WAITING);
     let line = |elapsed| progress_line(&scan, elapsed);
     let walked = with_progress(args.progress, false, line, || {
-        scan.walk(&roots, crossing, threads)
+        walk(&roots, crossing, threads, &scan)
     });
     walked.doing("walk the directories")?;
     Ok(scan.part())

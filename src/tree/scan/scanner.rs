@@ -1,7 +1,6 @@
 //! A scan: its rules, the sink of its findings, and all that it found. It is the visitor of a walk.
 
 use std::io;
-use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
@@ -11,7 +10,7 @@ use super::shard::Shard;
 use crate::backing::reason;
 use crate::names::BackingName;
 use crate::records::{Failure, Name, PART_FORMAT, PolicyReport, ScanLine, ScanPart, Tally};
-use crate::tree::tree_walk::{Listed, Mounts, Place, Visitor, walk};
+use crate::tree::tree_walk::{Listed, Place, Visitor};
 
 /// A sink of findings, while the scan goes on, by several threads: of the line of an entry with findings, or of a directory that
 /// could not be read. It returns `false` if nobody listens any more.
@@ -47,14 +46,6 @@ impl<'s> Scan<'s> {
             place: Mutex::default(),
             is_over: AtomicBool::new(false),
         }
-    }
-
-    /// Walks the trees below `roots`, on so many threads.
-    ///
-    /// # Errors
-    /// A root can't be looked at.
-    pub fn walk(&self, roots: &[OwnedFd], crossing: Mounts, threads: usize) -> io::Result<()> {
-        walk(roots, crossing, threads, self).map(drop)
     }
 
     /// Adds an unreadable directory or list. `depth` is its depth below a root; 0 for what every part reads.
