@@ -193,41 +193,35 @@ impl Way<'_> {
         else {
             return Ok(None);
         };
-        let tree = self.tree;
-        let Some(fd) = fd else {
+        let Some(fd) = fd.as_deref() else {
             return Ok(self.alone(name, inside));
         };
-        let renames = if Stat::of(&**fd)?.identity() == self.here.0 {
-            Arc::clone(&self.here.1)
-        } else {
-            match tree.renames(fd, inside) {
-                Ok(renames) => renames,
-                // One that may be passed through but not read.
-                Err(_unreadable) => return Ok(None),
-            }
+        let is_here = Stat::of(fd)?.identity() == self.here.0;
+        let here = is_here.then(|| Ok(Arc::clone(&self.here.1)));
+        // Another one may be passed through, but not read.
+        let Ok(renames) = here.unwrap_or_else(|| self.tree.renames(fd, inside)) else {
+            return Ok(None);
         };
         if let Some(new) = renames.get(name) {
             self.is_set_aside |= new.is_none();
             return Ok(new.clone());
         }
-        if Dir::new(&**fd).exists(name)? {
+        if Dir::new(fd).exists(name)? {
             return Ok(None);
         }
         // A link that leads nowhere: as the name would be there, unless it would lead somewhere by that.
         let new = self.alone(name, inside);
         let leads_nowhere = |new: &BackingName| {
-            let is_there = Dir::new(&**fd).exists(new).unwrap_or(true);
+            let is_there = Dir::new(fd).exists(new).unwrap_or(true);
             !is_there && renames.values().flatten().all(|other| other != new)
         };
         Ok(new.filter(leads_nowhere))
     }
 
     fn alone(&self, name: &BackingName, inside: &[BackingName]) -> Option<BackingName> {
-        let options = self.tree.options_at(inside);
-        let choice = self
-            .tree
-            .choice
-            .of_directory(&options, &EntryList::default());
+        let tree = self.tree;
+        let options = tree.options_at(inside);
+        let choice = tree.choice.of_directory(&options, &EntryList::default());
         name_change(&options, &choice, name)?.new
     }
 
@@ -267,10 +261,8 @@ impl Way<'_> {
         let Some(here) = self.stack.last() else {
             return Ok(false);
         };
-        let child = here
-            .fd
-            .as_ref()
-            .and_then(|fd| Dir::new(&**fd).child(name).ok());
+        let child = |fd| Dir::new(fd).child(name).ok();
+        let child = here.fd.as_deref().and_then(child);
         let mut inside = here.inside.clone();
         if let Some(names) = &mut inside {
             names.push(name.clone());
