@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::{fmt, io};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -10,6 +11,7 @@ use clap::{ColorChoice, CommandFactory};
 use super::{CommandError, reason};
 use crate::names::Quoted;
 use crate::names::quoted::harmless;
+use crate::tree::undo_journal::{JournalError, OPENING};
 
 /// Returns that something cannot be read, written or the like, and why.
 pub(super) fn cannot_be(done: &str, what: impl fmt::Display, error: &io::Error) -> String {
@@ -64,6 +66,38 @@ pub(super) fn print_clap<P: CommandFactory>(
     // A reader who has gone needs no help.
     drop(error.print());
     Ok(())
+}
+
+/// Explains what is wrong with a journal.
+pub(super) fn journal_fault(journal: &Path, error: &JournalError) -> CommandError {
+    let path = Quoted::of(journal);
+    let fault = CommandError {
+        // There is nothing to begin with.
+        is_usage: matches!(error, JournalError::Io { what: OPENING, .. }),
+        ..CommandError::failure(format!("{path}: {error}"))
+    };
+    let hint = match error {
+        JournalError::NotThisTree => {
+            "give the directory that it was made for with --root; a copy of that cannot be undone, nor perhaps a tree on overlayfs that was mounted again: their inode numbers are others"
+        }
+        JournalError::Version(_) => "use the version of utf8fs that wrote it",
+        JournalError::Busy => "wait until that has ended",
+        JournalError::Broken { .. } => {
+            "nothing of it is done; 'utf8fs journal' shows what is sound before that"
+        }
+        JournalError::Growing => "keep migrations and guards in journals of their own",
+        JournalError::Undone => "complete it with 'utf8fs undo --apply'",
+        JournalError::Io { error, .. }
+            if matches!(error.raw_os_error(), Some(libc::EISDIR | libc::ENOENT)) =>
+        {
+            "give the file that the migration named at its end; most are in /var/lib/utf8fs or ~/.local/state/utf8fs"
+        }
+        JournalError::Io { .. }
+        | JournalError::Exists(_)
+        | JournalError::NotAJournal
+        | JournalError::ReadOnly => return fault,
+    };
+    fault.hint(hint)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! `utf8fs journal`: the content of a journal.
 
 use super::args::JournalArgs;
-use super::journal_fault::explain;
+use super::error::journal_fault;
 use super::output::{Output, counted, harmless};
 use super::{CommandError, ExitCode};
 use crate::names::Quoted;
@@ -24,7 +24,7 @@ pub(super) fn run(args: &JournalArgs) -> Result<ExitCode, CommandError> {
     let read = Journal::view(&args.journal, &mut print);
     // There is no journal to have a status.
     if let Err(error @ JournalError::Io { what: OPENING, .. }) = &read {
-        return Err(explain(&args.journal, error));
+        return Err(journal_fault(&args.journal, error));
     }
     let status = read
         .as_ref()
@@ -33,7 +33,7 @@ pub(super) fn run(args: &JournalArgs) -> Result<ExitCode, CommandError> {
     print(&JournalEvent::Status { status });
     out.finish()?;
     read.map(|_journal| ExitCode::Ok)
-        .map_err(|error| explain(&args.journal, &error))
+        .map_err(|error| journal_fault(&args.journal, &error))
 }
 
 /// Returns the lines that say an event in words; none for one that nobody needs to know of.

@@ -17,7 +17,6 @@ mod guard;
 mod guess_report;
 mod invocation;
 mod journal;
-mod journal_fault;
 mod migrate;
 mod mount;
 mod mount_options;

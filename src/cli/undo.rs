@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use serde_json::json;
 
 use super::args::UndoArgs;
-use super::journal_fault::explain;
+use super::error::journal_fault;
 use super::output::{Output, counted, left_as_is, print_note, print_warning, warn_of_lost_time};
 use super::progress::{steps, with_progress};
 use super::stop::Stop;
@@ -27,7 +27,7 @@ use crate::tree::undo_journal::{Journal, Skipped, Status};
 /// # Errors
 /// The journal cannot be read or is broken, the tree is another one or in use, `--only` leads nowhere.
 pub(super) fn run(args: &UndoArgs) -> Result<ExitCode, CommandError> {
-    let wrong = |error| explain(&args.journal, &error);
+    let wrong = |error| journal_fault(&args.journal, &error);
     let mut journal = if args.apply {
         Journal::open(&args.journal).map_err(wrong)?
     } else {

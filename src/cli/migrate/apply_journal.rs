@@ -6,7 +6,7 @@ use super::roots::Root;
 use super::work::Work;
 use super::{arguments, plan_text};
 use crate::cli::args::MigrateArgs;
-use crate::cli::journal_fault::explain;
+use crate::cli::error::journal_fault;
 use crate::cli::output::print_note;
 use crate::cli::{CommandError, Doing, cannot_be};
 use crate::names::{Quoted, ShellWord};
@@ -97,7 +97,7 @@ fn go_on(root: &Root, work: &Work<'_>) -> Result<Option<PathBuf>, CommandError> 
         });
     };
     let is_by_plan = arguments::plan_to_read(work.args).is_some();
-    let mut journal = Journal::open(last).map_err(|error| explain(last, &error))?;
+    let mut journal = Journal::open(last).map_err(|error| journal_fault(last, &error))?;
     let state = journal.state();
     match state.status {
         Status::Pending => {
@@ -120,7 +120,7 @@ fn go_on(root: &Root, work: &Work<'_>) -> Result<Option<PathBuf>, CommandError> 
             let is_all = is_by_plan && was_done(root, work)?;
             Ok(free.filter(|_| !is_all))
         }
-        Status::Undoing => Err(explain(last, &JournalError::Undone)),
+        Status::Undoing => Err(journal_fault(last, &JournalError::Undone)),
     }
 }
 
