@@ -1,21 +1,23 @@
 //! `utf8fs explain`: what a name is made of, whether it conforms, what would become of it, and what it may be in.
 
-mod diagnosis;
-mod render;
 mod sequences;
 
 use std::io::{self, BufRead};
 use std::os::unix::ffi::OsStrExt;
 
+use serde_json::json;
+
 use super::args::{ExplainArgs, PolicyArgs};
 use super::output::Output;
+use super::text_table::columns;
 use super::{CommandError, Doing, ExitCode, config, guess_report};
-use crate::codec::Encoding;
 use crate::codec::guess::Guesser;
+use crate::codec::{Charset, Encoding};
 use crate::daemon::mount_policy::name_map;
-use crate::names::{BackingName, NameMap, VisibleName};
-use crate::policy::Offence;
-use crate::records::PolicyFile;
+use crate::names::{BackingName, NameMap, OnViolation, Quoted, VisibleName};
+use crate::policy::{NAME_MAX, Offence, Rule, errno};
+use crate::records::{Name, PolicyFile, add_fields, json_line};
+use sequences::{hex, notation, rows};
 
 /// An explanation of one name.
 #[derive(Debug)]
@@ -56,6 +58,138 @@ impl<'a> Explanation<'a> {
             normalized: map.normalized(name).ok().filter(|_| is_mountable),
             text: characters.collect(),
             is_mountable,
+        }
+    }
+
+    /// Returns one JSON object on one line. The keys are part of the interface (law L4). They are `name`, `verdict`,
+    /// `visible`, `normalized` and `encoding`. Where that is not `utf-8` there is also `text`. A refused name has
+    /// `rule`, `kind`, `offset`, `length`, `code_point` and `errno` too.
+    fn to_json(&self) -> String {
+        let name = |name: &Option<VisibleName>| {
+            json!(name.as_ref().map(|name| Name::from(name.as_bytes())))
+        };
+        let encoding = self.map.policy.encoding;
+        let mut object = json!({
+            "name": Name::from(self.name),
+            "encoding": encoding,
+            "visible": name(&self.visible),
+            "normalized": name(&self.normalized),
+            "verdict": self.offence.map_or("conforming", |_| "refused"),
+        });
+        if encoding != Encoding::Utf8 {
+            add_fields(&mut object, json!({"text": self.text}));
+        }
+        if let Some(offence) = self.offence {
+            let refusal = json!({
+                "rule": offence.rule.label(),
+                "kind": offence.rule.kind(),
+                "offset": offence.offset,
+                "length": offence.length,
+                "code_point": offence.code_point.map(notation),
+                "errno": self.is_mountable.then(|| self.errno(offence)),
+            });
+            add_fields(&mut object, refusal);
+        }
+        json_line(&object)
+    }
+
+    /// Lines for people.
+    fn to_lines(&self) -> Vec<String> {
+        let mut facts = Vec::new();
+        let encoding = self.map.policy.encoding;
+        if encoding != Encoding::Utf8 {
+            let text = self.text.as_ref();
+            let text = text.map(|text| Quoted(text.as_bytes()).to_string());
+            let none = || "none: not all of it is characters".to_owned();
+            facts.push(("encoding", encoding.to_string()));
+            facts.push(("text", text.unwrap_or_else(none)));
+        }
+        facts.push(("verdict", self.verdict()));
+        if let Some(offence) = self.offence {
+            facts.push(("rule", offence.rule.to_string()));
+            facts.push(("where", self.place(offence)));
+        }
+        if let Some(offence) = self.offence.filter(|_| self.is_mountable) {
+            let or_why = |name: &Option<VisibleName>, why: &str| match name {
+                Some(name) => Quoted(name.as_bytes()).to_string(),
+                None => format!("nothing: {why}"),
+            };
+            let why_hidden = if offence.rule == Rule::NotAComponent {
+                "no entry of a directory can have this name"
+            } else {
+                "--legacy hide"
+            };
+            let why_none = self.why_not_normalized(offence);
+            facts.push(("visible", or_why(&self.visible, why_hidden)));
+            facts.push(("normalized", or_why(&self.normalized, why_none)));
+        }
+        let sequences = columns(&rows(self.name, &self.map.policy), &[0]).into_iter();
+        let facts = facts.into_iter();
+        std::iter::once(Quoted(self.name).to_string())
+            .chain(sequences.map(|row| format!("  {row}")))
+            .chain(facts.map(|(fact, value)| format!("  {fact:10}  {value}")))
+            .collect()
+    }
+
+    fn errno(&self, offence: Offence) -> &'static str {
+        errno::symbol(self.map.errno.errno(offence.rule))
+    }
+
+    fn verdict(&self) -> String {
+        let offence = match (self.offence, self.is_mountable) {
+            (None, true) => return "conforming, visible as it is".to_owned(),
+            (None, false) => return "conforming".to_owned(),
+            (Some(_), false) => return "does not conform".to_owned(),
+            (Some(offence), true) => offence,
+        };
+        let is_storable = offence.rule != Rule::NotAComponent && self.name.len() <= NAME_MAX;
+        match (self.map.on_violation, &self.normalized) {
+            (OnViolation::Normalize, Some(name)) => {
+                format!(
+                    "refused; by --on-violation normalize {} is made instead",
+                    Quoted(name.as_bytes())
+                )
+            }
+            (OnViolation::Report, _) if is_storable => {
+                "refused; by --on-violation report it is made all the same, and logged".to_owned()
+            }
+            (OnViolation::Reject | OnViolation::Normalize | OnViolation::Report, _) => {
+                format!("refused with {}", self.errno(offence))
+            }
+        }
+    }
+
+    fn place(&self, offence: Offence) -> String {
+        const SHOWN: usize = 16;
+        let Offence { offset, length, .. } = offence;
+        let mut place = format!("offset {offset}, length {length}");
+        let octets = self.name.get(offset..).unwrap_or_default();
+        let octets = octets.get(..length.min(SHOWN)).unwrap_or(octets);
+        if !octets.is_empty() {
+            place.push_str(&format!(": {}", hex(octets)));
+        }
+        if length > SHOWN {
+            place.push_str(" ...");
+        }
+        if let Some(code_point) = offence.code_point {
+            place.push_str(&format!(", {}", notation(code_point)));
+        }
+        place
+    }
+
+    fn why_not_normalized(&self, offence: Offence) -> &'static str {
+        let from = &self.map.from;
+        let takes = |charset: &Charset| charset.decode_reversibly(self.name).is_some();
+        match offence.rule {
+            Rule::NotAComponent => "it is not one component of a path",
+            Rule::IllFormed(..) if from.is_empty() => "no charset is given with --from",
+            Rule::IllFormed(..) if !from.iter().any(takes) => "no charset of --from takes it",
+            Rule::IllFormed(..) => "what it decodes to does not conform either",
+            Rule::Unmappable(_) => "the charset of --store-as lacks it",
+            Rule::Forbidden(_)
+            | Rule::TooLong { .. }
+            | Rule::NotNormalized(_)
+            | Rule::NotUnique(_) => "what could be made of it does not conform either",
         }
     }
 }
