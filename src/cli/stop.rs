@@ -33,8 +33,4 @@ impl Stop {
         let signal = self.0.load(Ordering::Relaxed);
         u8::try_from(signal).ok().filter(|&signal| signal != 0)
     }
-
-    pub(super) fn is_asked(&self) -> bool {
-        self.signal().is_some()
-    }
 }

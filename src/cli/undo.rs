@@ -167,6 +167,6 @@ impl Observer for Printer<'_> {
     }
 
     fn is_over(&self) -> bool {
-        self.stop.is_asked()
+        self.stop.signal().is_some()
     }
 }

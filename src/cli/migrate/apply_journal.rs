@@ -17,14 +17,11 @@ use crate::tree::undo_journal::{Draft, Journal, JournalError, JournalPaths, Stat
 
 /// Plans each tree, and does it.
 pub(super) fn run(work: &Work<'_>) -> Result<(), CommandError> {
-    for root in &work.roots {
+    for root in work.roots.iter().take_while(|_| !work.is_over()) {
         migrate(root, work, |draft| {
             let own = draft.metadata().ok();
             work.plan(root, own.as_ref(), |plan| work.add(root, plan, Some(draft)))
         })?;
-        if work.is_over() {
-            break;
-        }
     }
     Ok(())
 }

@@ -59,10 +59,7 @@ fn refused(plan: &Path) -> impl Fn(PlanError) -> CommandError {
 pub(super) fn run(plan: &Path, work: &Work<'_>) -> Result<(), CommandError> {
     let refused = refused(plan);
     let mut reader = plan_reader::open(plan).map_err(&refused)?;
-    for root in &work.roots {
-        if work.is_over() {
-            break;
-        }
+    for root in work.roots.iter().take_while(|_| !work.is_over()) {
         reader.tree().map_err(&refused)?;
         let mut links = PlannedLinks::default();
         let mut fill = |draft: Option<&Draft>| {

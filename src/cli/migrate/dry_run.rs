@@ -18,7 +18,7 @@ pub(super) fn run(work: &Work<'_>) -> Result<(), CommandError> {
     let file = arguments::plan_to_write(args);
     let own = file.and_then(|file| file.metadata().ok());
     let mut hides_names = false;
-    for root in &work.roots {
+    for root in work.roots.iter().take_while(|_| !work.is_over()) {
         let header = format.map(|format| format.header(root.bytes(), &work.header));
         out.bytes(header.unwrap_or_default().as_bytes());
         let summary = Mutex::new(PlanSummary::default());
@@ -36,14 +36,11 @@ pub(super) fn run(work: &Work<'_>) -> Result<(), CommandError> {
         let summary = summary.into_inner();
         hides_names |= summary.hides_names();
         out.bytes(summary_text(&summary, root.bytes()).as_bytes());
-        if work.is_over() {
-            break;
-        }
     }
     if hides_names {
         out.line("--verbose lists all names");
     }
-    if work.stop.is_asked() {
+    if work.stop.signal().is_some() {
         // It has no end, and would be in the way of the next one. Should it stay, the next run says so.
         drop(file.map(std::fs::remove_file));
     } else if let Some(format) = format {

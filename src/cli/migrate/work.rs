@@ -234,6 +234,6 @@ impl Observer for Work<'_> {
 
     fn is_over(&self) -> bool {
         let is_printed_in_vain = !self.args.apply && self.out.is_over();
-        self.stop.is_asked() || is_printed_in_vain || self.failure.lock().is_some()
+        self.stop.signal().is_some() || is_printed_in_vain || self.failure.lock().is_some()
     }
 }
