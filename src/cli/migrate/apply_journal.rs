@@ -76,7 +76,14 @@ pub(super) fn was_done(root: &Root, work: &Work<'_>) -> Result<bool, CommandErro
     let done = journals(root, work.args)?.finished(&work.header);
     if let Some(journal) = &done {
         let state = journal.state();
-        plan_text::print_done_already(&journal.path, state.unplanned, state.left);
+        let but = plan_text::earlier_rest(", but", state.unplanned, state.left);
+        let name = Quoted::of(&journal.path);
+        print_note(&format!(
+            "this plan has already been applied{but}; its journal is {name}"
+        ));
+        if !but.is_empty() {
+            print_note("make a new plan for that, or undo this one: then it can be applied again");
+        }
         let mut counters = work.counters.lock();
         counters.add_unplanned(state.unplanned);
         counters.failed += state.left;
@@ -98,7 +105,7 @@ fn go_on(root: &Root, work: &Work<'_>) -> Result<Option<PathBuf>, CommandError> 
     let state = journal.state();
     match state.status {
         Status::Pending => {
-            let left = plan_text::left_when_planned(state.unplanned);
+            let left = plan_text::earlier_rest("; when it was planned", state.unplanned, 0);
             let name = Quoted::of(last);
             print_note(&format!(
                 "going on with the migration that {name} is the journal of{left}"

@@ -1,7 +1,5 @@
 //! The outcome of a migration, for people.
 
-use std::path::Path;
-
 use serde_json::json;
 
 use super::arguments;
@@ -9,7 +7,6 @@ use super::work::Counters;
 use crate::cli::CommandError;
 use crate::cli::args::MigrateArgs;
 use crate::cli::output::{counted, left_as_is, print_lines, print_note};
-use crate::names::Quoted;
 use crate::policy::Profile;
 use crate::records::json_line;
 use crate::tree::undo_journal::Unplanned;
@@ -23,11 +20,14 @@ fn be(count: u64, is_done: bool) -> &'static str {
     }
 }
 
-/// Returns what planning left, as the end of a sentence; nothing if it left nothing.
-pub(super) fn left_when_planned(unplanned: Unplanned) -> String {
-    match rest(unplanned, true).join(", and ").as_str() {
-        "" => String::new(),
-        words => format!("; when it was planned {words}"),
+/// Returns what an earlier run left, and how many of its steps failed, after these words; nothing if there is none.
+pub(super) fn earlier_rest(words: &str, unplanned: Unplanned, failed: u64) -> String {
+    let failed = (failed > 0).then(|| counted(failed, "step") + " failed");
+    let mut parts = rest(unplanned, true);
+    parts.extend(failed);
+    match parts.as_slice() {
+        [] => String::new(),
+        parts => format!("{words} {}", parts.join(", and ")),
     }
 }
 
@@ -41,23 +41,6 @@ fn rest(unplanned: Unplanned, is_done: bool) -> Vec<String> {
     let directories = counted(unread, "directory");
     let directories = (unread > 0).then(|| format!("{directories} could not be read"));
     entries.into_iter().chain(directories).collect()
-}
-
-/// Prints that a plan was done before, what of it was left, and how many steps failed.
-pub(super) fn print_done_already(journal: &Path, unplanned: Unplanned, failed: u64) {
-    let mut words = rest(unplanned, true);
-    words.extend((failed > 0).then(|| counted(failed, "step") + " failed"));
-    let but = match words.join(", and ").as_str() {
-        "" => String::new(),
-        words => format!(", but {words}"),
-    };
-    print_note(&format!(
-        "this plan has already been applied{but}; its journal is {}",
-        Quoted::of(journal)
-    ));
-    if !but.is_empty() {
-        print_note("make a new plan for that, or undo this one: then it can be applied again");
-    }
 }
 
 /// Returns what was done to a number of things, or `would` be, for each number but 0.
