@@ -48,10 +48,10 @@ fn changes(args: &MigrateArgs) -> impl Iterator<Item = String> {
         list("--set-charset", args.set_charset.as_deref()),
         flag("--fix-double", args.fix_double),
         flag("--escape", args.escape),
-        word("--unescape", args.unescape),
-        word("--map", args.map),
-        word("--normalize", args.normalize),
-        word("--profile", args.profile),
+        value("--unescape", args.unescape.map(<&str>::from)),
+        value("--map", args.map.map(<&str>::from)),
+        value("--normalize", args.normalize.map(<&str>::from)),
+        value("--profile", args.profile.map(<&str>::from)),
     ];
     options.into_iter().flatten()
 }
@@ -62,7 +62,7 @@ fn limits(args: &MigrateArgs) -> impl Iterator<Item = String> {
         flag("--shorten", args.shorten),
         flag("--allow-control", args.allow_control),
         value("--min-confidence", args.min_confidence),
-        word("--on-collision", args.on_collision),
+        value("--on-collision", args.on_collision.map(<&str>::from)),
         flag("--own-name", args.own_name),
         list("--only", args.only.as_deref()),
         list("--exclude", args.exclude.as_deref()),
@@ -76,10 +76,6 @@ fn flag(option: &str, is_set: bool) -> Option<String> {
 
 fn value(option: &str, value: Option<impl Display>) -> Option<String> {
     value.map(|value| format!("{option} {value}"))
-}
-
-fn word(option: &str, word: Option<impl Into<&'static str>>) -> Option<String> {
-    value(option, word.map(Into::into))
 }
 
 fn list(option: &str, values: Option<&[String]>) -> Option<String> {
