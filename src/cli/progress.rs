@@ -4,9 +4,8 @@ use std::io::{IsTerminal, stderr};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+use indicatif::{ProgressBar, ProgressStyle};
 use log::LevelFilter;
-
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::output::{counted, print_note};
 use crate::names::Quoted;
@@ -36,7 +35,11 @@ pub(super) fn with_progress<R>(
     std::thread::scope(|scope| {
         scope.spawn(move || {
             let start = Instant::now();
-            let bar = new_bar();
+            let bar = ProgressBar::new_spinner();
+            // Cut to the terminal's width.
+            if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
+                bar.set_style(style);
+            }
             while is_done.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
                 let elapsed = start.elapsed();
                 if !is_terminal {
@@ -77,13 +80,6 @@ pub(super) fn inside(here: &[u8]) -> String {
         [] => String::new(),
         here => format!(", in {}", Quoted(here)),
     }
-}
-
-fn new_bar() -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-    // Cut to the terminal's width.
-    let style = ProgressStyle::with_template("{spinner} {wide_msg}");
-    bar.with_style(style.unwrap_or_else(|_no_template| ProgressStyle::default_spinner()))
 }
 
 #[cfg(test)]
