@@ -26,10 +26,9 @@ pub(super) fn refuse(
     let whole = path.canonicalize().ok().filter(|_| enters_mounts);
     let is_entered = |mount: &MountInfo| {
         let has_it = |whole: &PathBuf| mount.path().starts_with(whole);
-        Some(mount.id) == mount_id || whole.as_ref().is_some_and(has_it)
+        mount.is_ours() && (Some(mount.id) == mount_id || whole.as_ref().is_some_and(has_it))
     };
-    let ours = |mount: &MountInfo| mount.is_ours() && is_entered(mount);
-    let Some(mount) = mounts.into_iter().find(ours) else {
+    let Some(mount) = mounts.into_iter().find(is_entered) else {
         return Ok(());
     };
     let (point, backing) = (mount.path(), Name::from(mount.source.as_slice()));
