@@ -2,7 +2,6 @@
 
 pub mod audit_args;
 pub mod guard_args;
-pub mod journal_args;
 pub mod migrate_args;
 pub mod policy_args;
 pub mod scan_args;
@@ -30,8 +29,7 @@ use crate::policy::{Alike, Class, ErrnoChoice, NAME_MAX, Normalization, Profile,
 use crate::records::{CacheMode, Id, SinkKind};
 pub use audit_args::{AuditLogArgs, TimeUnit};
 pub use guard_args::GuardArgs;
-pub use journal_args::{JournalArgs, UndoArgs};
-pub use migrate_args::MigrateArgs;
+pub use migrate_args::{JournalArgs, MigrateArgs, UndoArgs};
 pub use policy_args::{PolicyAction, PolicyShowArgs};
 pub use scan_args::ScanArgs;
 pub use status_args::StatusArgs;
