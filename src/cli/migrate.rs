@@ -6,7 +6,6 @@ mod arguments;
 pub(super) mod convmv;
 mod dry_run;
 mod edit_plan;
-mod plan_summary;
 mod plan_text;
 mod roots;
 mod work;

@@ -8,7 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use parking_lot::Mutex;
 
 use super::apply_journal::failure;
-use super::plan_summary::directory_text;
+use super::dry_run::directory_text;
 use super::roots::{self, Root};
 use super::{apply_plan, arguments};
 use crate::cli::args::MigrateArgs;
