@@ -1,7 +1,6 @@
 //! `utf8fs migrate`: old names made UTF-8, for good.
 
-mod apply_journal;
-mod apply_plan;
+mod apply;
 mod arguments;
 pub(super) mod convmv;
 mod dry_run;
@@ -37,8 +36,8 @@ pub(super) fn run(args: &MigrateArgs) -> Result<ExitCode, CommandError> {
         is_busy,
         line,
         || match arguments::plan_to_read(args) {
-            Some(plan) => apply_plan::run(plan, &work),
-            None if args.apply => apply_journal::run(&work),
+            Some(plan) => apply::by_plan(plan, &work),
+            None if args.apply => apply::by_options(&work),
             None => dry_run::run(&work),
         },
     )?;

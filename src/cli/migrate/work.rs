@@ -7,10 +7,10 @@ use std::os::unix::fs::MetadataExt;
 
 use parking_lot::Mutex;
 
-use super::apply_journal::failure;
+use super::apply::{failure, trees_of_plan};
+use super::arguments;
 use super::dry_run::directory_text;
 use super::roots::{self, Root};
-use super::{apply_plan, arguments};
 use crate::cli::args::MigrateArgs;
 use crate::cli::output::{Output, is_verbose, path_or_dot, print_warning, warn_of_lost_time};
 use crate::cli::stop::Stop;
@@ -76,7 +76,7 @@ impl<'w> Work<'w> {
     pub(super) fn start(args: &'w MigrateArgs) -> Result<Self, CommandError> {
         let stop = Stop::watch()?;
         let (roots, header) = match arguments::plan_to_read(args) {
-            Some(plan) => apply_plan::trees(plan, args)?,
+            Some(plan) => trees_of_plan(plan, args)?,
             None => (roots::open_all(args)?, arguments::typed(args)),
         };
         if args.journal.is_some() && roots.len() > 1 {

@@ -1,8 +1,9 @@
-//! A migration that is done: into a journal first, then by it.
+//! A migration that is done: into a journal first, then by it. A plan that was written, perhaps edited, is done just so, or
+//! checked.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::roots::Root;
+use super::roots::{self, Root};
 use super::work::Work;
 use super::{arguments, plan_text};
 use crate::cli::args::MigrateArgs;
@@ -11,12 +12,14 @@ use crate::cli::output::print_note;
 use crate::cli::{CommandError, Doing, cannot_be};
 use crate::names::{Quoted, ShellWord};
 use crate::tree::apply::{Observer, apply};
+use crate::tree::plan::PlannedLinks;
+use crate::tree::plan::plan_reader::{self, PlanError};
 use crate::tree::tree_lock::TreeLock;
 use crate::tree::tree_walk::threads;
 use crate::tree::undo_journal::{Draft, Journal, JournalError, JournalPaths, Status, Unplanned};
 
 /// Plans each tree, and does it.
-pub(super) fn run(work: &Work<'_>) -> Result<(), CommandError> {
+pub(super) fn by_options(work: &Work<'_>) -> Result<(), CommandError> {
     for root in work.roots.iter().take_while(|_| !work.is_over()) {
         migrate(root, work, |draft| {
             let own = draft.metadata().ok();
@@ -28,7 +31,7 @@ pub(super) fn run(work: &Work<'_>) -> Result<(), CommandError> {
 
 /// Has `fill` put what is to be done in a tree into a journal, and does it. A migration that was stopped or killed before is
 /// gone on with first.
-pub(super) fn migrate(
+fn migrate(
     root: &Root,
     work: &Work<'_>,
     fill: impl FnOnce(&Draft) -> Result<(), CommandError>,
@@ -72,7 +75,7 @@ fn journals(root: &Root, args: &MigrateArgs) -> Result<JournalPaths, CommandErro
 }
 
 /// Was the plan done before? If so, says it.
-pub(super) fn was_done(root: &Root, work: &Work<'_>) -> Result<bool, CommandError> {
+fn was_done(root: &Root, work: &Work<'_>) -> Result<bool, CommandError> {
     let done = journals(root, work.args)?.finished(&work.header);
     if let Some(journal) = &done {
         let state = journal.state();
@@ -151,4 +154,81 @@ fn carry_out(root: &Root, journal: &mut Journal, work: &Work<'_>) -> Result<(), 
 pub(super) fn failure(root: &Root) -> impl Fn(JournalError) -> CommandError {
     let path = Quoted(root.bytes());
     move |error| CommandError::failure(format!("{path} cannot be migrated: {error}"))
+}
+
+/// Reads a plan to its end before anything is done: one wrong line, and nothing is. Returns its trees, and what the journal says
+/// of the options.
+pub(super) fn trees_of_plan(
+    plan: &Path,
+    args: &MigrateArgs,
+) -> Result<(Vec<Root>, String), CommandError> {
+    let refused = refused(plan);
+    let mut reader = plan_reader::open(plan).map_err(&refused)?;
+    let mut roots = Vec::new();
+    while let Some(header) = reader.tree().map_err(&refused)? {
+        roots.push(roots::open(header.root.as_path(), args.view)?);
+    }
+    if roots.is_empty() {
+        return Err(CommandError::usage("the plan is about no directory"));
+    }
+    let is_given = args.paths.is_empty() || {
+        let given = roots::open_all(args)?;
+        let has = |root: &Root| given.iter().any(|given| given.path == root.path);
+        given.len() == roots.len() && roots.iter().all(has)
+    };
+    if !is_given {
+        let roots: Vec<String> = roots
+            .iter()
+            .map(|root| Quoted(root.bytes()).to_string())
+            .collect();
+        return Err(CommandError::usage(format!(
+            "the plan is about {}, and not about what was given",
+            roots.join(" and ")
+        ))
+        .hint("leave the directories out"));
+    }
+    Ok((roots, format!("--plan {}", reader.hash())))
+}
+
+fn refused(plan: &Path) -> impl Fn(PlanError) -> CommandError {
+    let name = format!("the plan {}", Quoted::of(plan));
+    move |error| match error {
+        PlanError::Line { line, what } => CommandError::usage(format!(
+            "{name} is refused, nothing was done: line {line}: {what}"
+        )),
+        PlanError::Io(error) => CommandError::usage(cannot_be("read", &name, &error))
+            .hint("to write one, give --from CHARSET or --from auto as well"),
+    }
+}
+
+/// Does what a plan says, or says what it would do.
+pub(super) fn by_plan(plan: &Path, work: &Work<'_>) -> Result<(), CommandError> {
+    let refused = refused(plan);
+    let mut reader = plan_reader::open(plan).map_err(&refused)?;
+    for root in work.roots.iter().take_while(|_| !work.is_over()) {
+        reader.tree().map_err(&refused)?;
+        let mut links = PlannedLinks::default();
+        let mut fill = |draft: Option<&Draft>| {
+            while !work.is_over()
+                && let Some(plan) = reader.directory().map_err(&refused)?
+            {
+                work.count(&plan);
+                if draft.is_none() {
+                    links.add(&plan);
+                }
+                work.add(root, &plan, draft)?;
+            }
+            Ok(())
+        };
+        if work.args.apply {
+            migrate(root, work, |draft| fill(Some(draft)))?;
+        } else if !was_done(root, work)? {
+            JournalError::refuse_read_only(&root.fd).map_err(failure(root))?;
+            fill(None)?;
+            for link in links.astray(&root.fd, root.bytes()) {
+                work.print_failed(&link, "would lead elsewhere or nowhere");
+            }
+        }
+    }
+    Ok(())
 }
