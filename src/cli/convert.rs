@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use super::args::{ConvertArgs, values};
 use super::output::{Output, counted, print_lines, print_note};
 use super::{CommandError, Doing};
-use crate::codec::{Charset, Coding, ConvertError, ConvertFault, Converter, Encoding, Repair};
+use crate::codec::{Charset, ConvertError, ConvertFault, Converter, Encoding, Repair};
 
 /// Converts standard input to standard output, or lists the labels.
 ///
@@ -40,7 +40,10 @@ pub(super) fn run(args: &ConvertArgs) -> Result<(), CommandError> {
             Some(0xDC80..=0xDCFF) => {
                 "wtf-8, utf-8b, ucs-2 and older forms can hold what --lossy utf-8b makes".to_owned()
             }
-            _ => format!("--lossy replace writes {} instead", replacement(to)),
+            _ if to.encode_into(&[0xFFFD], &mut Vec::new()).is_ok() => {
+                "--lossy replace writes U+FFFD instead".to_owned()
+            }
+            _ => "--lossy replace writes ? instead".to_owned(),
         })
     };
     let done = pump(&mut converter, &out, explain);
@@ -62,15 +65,6 @@ fn place(error: &ConvertError) -> String {
         "offset {}, length {}, {}",
         error.offset, error.length, error.fault
     )
-}
-
-/// Returns what `--lossy replace` writes in this target.
-fn replacement(to: Coding) -> &'static str {
-    let has_it = match to {
-        Coding::Form(encoding) => encoding.encode(&[0xFFFD]).is_ok(),
-        Coding::Legacy(charset) => charset.encode("\u{FFFD}").is_ok(),
-    };
-    if has_it { "U+FFFD" } else { "?" }
 }
 
 /// Converts all of standard input, or until nobody reads any more.

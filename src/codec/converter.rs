@@ -61,7 +61,7 @@ impl Coding {
     }
 
     /// See [`Encoding::encode_into`].
-    fn encode_into(self, code_points: &[u32], bytes: &mut Vec<u8>) -> Result<(), usize> {
+    pub(crate) fn encode_into(self, code_points: &[u32], bytes: &mut Vec<u8>) -> Result<(), usize> {
         match self {
             Self::Form(encoding) => encoding.encode_into(code_points, bytes),
             Self::Legacy(charset) => charset.encode_into(code_points, bytes),
