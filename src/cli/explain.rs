@@ -29,9 +29,9 @@ struct Explanation<'a> {
     /// Why it does not conform; `None` if it does.
     offence: Option<Offence>,
     /// The visible name of the name on disk, without siblings; `None` if it is hidden or cannot lie there.
-    visible: Option<VisibleName>,
+    visible: Option<Name>,
     /// The conforming name that it stands for, where there is one.
-    normalized: Option<VisibleName>,
+    normalized: Option<Name>,
     /// The text that it spells, if all of it is characters.
     text: Option<String>,
     /// Can a mount be by this definition of UTF-8?
@@ -42,6 +42,10 @@ impl<'a> Explanation<'a> {
     fn new(map: &'a NameMap, name: &'a [u8]) -> Self {
         let encoding = map.policy.encoding;
         let is_mountable = Encoding::MOUNTABLE.contains(&encoding);
+        let name_of = |visible: VisibleName| Name::from(visible.as_bytes());
+        let on_disk = BackingName::parse(name).ok().filter(|_| is_mountable);
+        let visible = on_disk.and_then(|name| map.visible_alone(&name));
+        let normalized = map.normalized(name).ok().filter(|_| is_mountable);
         let pieces = encoding.pieces(name);
         let characters = pieces.map(|piece| char::from_u32(piece.spells.ok()?));
         Self {
@@ -51,11 +55,8 @@ impl<'a> Explanation<'a> {
                 let visible = VisibleName::parse(name).ok()?;
                 map.stored(&visible).err()
             }),
-            visible: BackingName::parse(name)
-                .ok()
-                .filter(|_| is_mountable)
-                .and_then(|name| map.visible_alone(&name)),
-            normalized: map.normalized(name).ok().filter(|_| is_mountable),
+            visible: visible.map(name_of),
+            normalized: normalized.map(name_of),
             text: characters.collect(),
             is_mountable,
         }
@@ -65,15 +66,12 @@ impl<'a> Explanation<'a> {
     /// `visible`, `normalized` and `encoding`. Where that is not `utf-8` there is also `text`. A refused name has
     /// `rule`, `kind`, `offset`, `length`, `code_point` and `errno` too.
     fn to_json(&self) -> String {
-        let name = |name: &Option<VisibleName>| {
-            json!(name.as_ref().map(|name| Name::from(name.as_bytes())))
-        };
         let encoding = self.map.policy.encoding;
         let mut object = json!({
             "name": Name::from(self.name),
             "encoding": encoding,
-            "visible": name(&self.visible),
-            "normalized": name(&self.normalized),
+            "visible": self.visible,
+            "normalized": self.normalized,
             "verdict": self.offence.map_or("conforming", |_| "refused"),
         });
         if encoding != Encoding::Utf8 {
@@ -98,11 +96,11 @@ impl<'a> Explanation<'a> {
         let mut facts = Vec::new();
         let encoding = self.map.policy.encoding;
         if encoding != Encoding::Utf8 {
-            let text = self.text.as_ref();
-            let text = text.map(|text| Quoted(text.as_bytes()).to_string());
             let none = || "none: not all of it is characters".to_owned();
+            let text = self.text.as_ref();
+            let text = text.map_or_else(none, |text| Quoted::of(text).to_string());
             facts.push(("encoding", encoding.to_string()));
-            facts.push(("text", text.unwrap_or_else(none)));
+            facts.push(("text", text));
         }
         facts.push(("verdict", self.verdict()));
         if let Some(offence) = self.offence {
@@ -110,9 +108,9 @@ impl<'a> Explanation<'a> {
             facts.push(("where", self.place(offence)));
         }
         if let Some(offence) = self.offence.filter(|_| self.is_mountable) {
-            let or_why = |name: &Option<VisibleName>, why: &str| match name {
-                Some(name) => Quoted(name.as_bytes()).to_string(),
-                None => format!("nothing: {why}"),
+            let or_why = |name: &Option<Name>, why| {
+                let nothing = || format!("nothing: {why}");
+                name.as_ref().map_or_else(nothing, Name::to_string)
             };
             let why_hidden = if offence.rule == Rule::NotAComponent {
                 "no entry of a directory can have this name"
@@ -145,10 +143,7 @@ impl<'a> Explanation<'a> {
         let is_storable = offence.rule != Rule::NotAComponent && self.name.len() <= NAME_MAX;
         match (self.map.on_violation, &self.normalized) {
             (OnViolation::Normalize, Some(name)) => {
-                format!(
-                    "refused; by --on-violation normalize {} is made instead",
-                    Quoted(name.as_bytes())
-                )
+                format!("refused; by --on-violation normalize {name} is made instead")
             }
             (OnViolation::Report, _) if is_storable => {
                 "refused; by --on-violation report it is made all the same, and logged".to_owned()
