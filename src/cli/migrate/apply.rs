@@ -177,10 +177,8 @@ pub(super) fn trees_of_plan(
         given.len() == roots.len() && roots.iter().all(has)
     };
     if !is_given {
-        let roots: Vec<String> = roots
-            .iter()
-            .map(|root| Quoted(root.bytes()).to_string())
-            .collect();
+        let roots = roots.iter().map(|root| Quoted(root.bytes()).to_string());
+        let roots: Vec<String> = roots.collect();
         return Err(CommandError::usage(format!(
             "the plan is about {}, and not about what was given",
             roots.join(" and ")

@@ -125,7 +125,6 @@ impl<'w> Work<'w> {
             options: &self.options,
             filter: &filter,
         };
-        let what = format!("read {}", Quoted(root.bytes()));
         let planned = planner.plan(self, &|plan| {
             self.count(plan);
             if !plan.lines.is_empty()
@@ -134,7 +133,7 @@ impl<'w> Work<'w> {
                 self.failure.lock().get_or_insert(error);
             }
         });
-        planned.doing(&what)?;
+        planned.doing(&format!("read {}", Quoted(root.bytes())))?;
         self.failure.lock().take().map_or(Ok(()), Err)
     }
 
