@@ -50,7 +50,8 @@ fn migrate(
                 .hint("give another place by --journal FILE")
         })?;
     }
-    let draft = Draft::create(&path, &root.fd, root.bytes(), &work.header).map_err(&fault)?;
+    let draft =
+        Draft::create(&path, &root.fd, root.path.as_bytes(), &work.header).map_err(&fault)?;
     let before = work.counters.lock().unplanned();
     fill(&draft)?;
     // Until it is committed nothing is done: an empty or unfinished one is dropped.
@@ -69,9 +70,9 @@ fn migrate(
 fn journals(root: &Root, args: &MigrateArgs) -> Result<JournalPaths, CommandError> {
     let found = match &args.journal {
         Some(journal) => JournalPaths::only(journal),
-        None => JournalPaths::usual(&root.path),
+        None => JournalPaths::usual(root.path.as_path()),
     };
-    found.doing(&format!("find the journals of {}", Quoted(root.bytes())))
+    found.doing(&format!("find the journals of {}", root.path))
 }
 
 /// Was the plan done before? If so, says it.
@@ -152,7 +153,7 @@ fn carry_out(root: &Root, journal: &mut Journal, work: &Work<'_>) -> Result<(), 
 }
 
 pub(super) fn failure(root: &Root) -> impl Fn(JournalError) -> CommandError {
-    let path = Quoted(root.bytes());
+    let path = &root.path;
     move |error| CommandError::failure(format!("{path} cannot be migrated: {error}"))
 }
 
@@ -177,7 +178,7 @@ pub(super) fn trees_of_plan(
         given.len() == roots.len() && roots.iter().all(has)
     };
     if !is_given {
-        let roots = roots.iter().map(|root| Quoted(root.bytes()).to_string());
+        let roots = roots.iter().map(|root| root.path.to_string());
         let roots: Vec<String> = roots.collect();
         return Err(CommandError::usage(format!(
             "the plan is about {}, and not about what was given",
@@ -223,7 +224,7 @@ pub(super) fn by_plan(plan: &Path, work: &Work<'_>) -> Result<(), CommandError> 
         } else if !was_done(root, work)? {
             JournalError::refuse_read_only(&root.fd).map_err(failure(root))?;
             fill(None)?;
-            for link in links.astray(&root.fd, root.bytes()) {
+            for link in links.astray(&root.fd, root.path.as_bytes()) {
                 work.print_failed(&link, "would lead elsewhere or nowhere");
             }
         }

@@ -22,7 +22,7 @@ pub(super) fn run(work: &Work<'_>) -> Result<(), CommandError> {
     let own = file.and_then(|file| file.metadata().ok());
     let mut hides_names = false;
     for root in work.roots.iter().take_while(|_| !work.is_over()) {
-        let header = format.map(|format| format.header(root.bytes(), &work.header));
+        let header = format.map(|format| format.header(root.path.as_bytes(), &work.header));
         out.bytes(header.unwrap_or_default().as_bytes());
         let summary = Mutex::new(PlanSummary::default());
         work.plan(root, own.as_ref(), |plan| {
@@ -38,7 +38,7 @@ pub(super) fn run(work: &Work<'_>) -> Result<(), CommandError> {
         })?;
         let summary = summary.into_inner();
         hides_names |= summary.hides_names();
-        out.bytes(summary_text(&summary, root.bytes()).as_bytes());
+        out.bytes(summary_text(&summary, root.path.as_bytes()).as_bytes());
     }
     if hides_names {
         out.line("--verbose lists all names");

@@ -11,13 +11,14 @@ use crate::cli::args::MigrateArgs;
 use crate::cli::view;
 use crate::cli::{CommandError, cannot_be};
 use crate::names::{Patterns, Quoted};
+use crate::records::Name;
 use crate::tree::plan::Filter;
 
 /// A tree.
 #[derive(Debug)]
 pub(super) struct Root {
     /// Its path: absolute, without symlinks.
-    pub(super) path: PathBuf,
+    pub(super) path: Name,
     /// Its root, held.
     pub(super) fd: OwnedFd,
     /// The entries that are in question.
@@ -25,14 +26,9 @@ pub(super) struct Root {
 }
 
 impl Root {
-    /// Returns its path as bytes.
-    pub(super) fn bytes(&self) -> &[u8] {
-        self.path.as_os_str().as_bytes()
-    }
-
     /// Is that path in question as well, or the same?
     fn contains(&self, path: &Path) -> bool {
-        let Ok(below) = path.strip_prefix(&self.path) else {
+        let Ok(below) = path.strip_prefix(self.path.as_path()) else {
             return false;
         };
         let entries = &self.filter.entries;
@@ -58,7 +54,8 @@ pub(super) fn open_all(args: &MigrateArgs) -> Result<Vec<Root>, CommandError> {
     let mut roots: Vec<Root> = Vec::new();
     for path in &args.paths {
         let (directory, entry) = tree_of(path, args.own_name)?;
-        let is_same = |root: &&mut Root| !root.filter.entries.is_empty() && root.path == directory;
+        let is_same =
+            |root: &&mut Root| !root.filter.entries.is_empty() && root.path.as_path() == directory;
         let same = roots.iter_mut().find(is_same).filter(|_| entry.is_some());
         if let Some(same) = same {
             same.filter.entries.extend(entry);
@@ -71,8 +68,8 @@ pub(super) fn open_all(args: &MigrateArgs) -> Result<Vec<Root>, CommandError> {
     }
     for one in &roots {
         let mut others = roots.iter().filter(|other| !ptr::eq(*other, one));
-        if let Some(other) = others.find(|other| other.contains(&one.path)) {
-            let (one, other) = (Quoted::of(&one.path), Quoted::of(&other.path));
+        if let Some(other) = others.find(|other| other.contains(one.path.as_path())) {
+            let (one, other) = (&one.path, &other.path);
             return Err(
                 CommandError::usage(format!("{one} lies in {other}, or is the same"))
                     .hint("give the outer one only"),
@@ -137,7 +134,7 @@ pub(super) fn open(path: &Path, is_view: bool) -> Result<Root, CommandError> {
         view::refuse("migrate", path, &fd, false)?;
     }
     Ok(Root {
-        path: absolute,
+        path: Name::of_path(&absolute),
         fd,
         filter: Filter::default(),
     })

@@ -133,7 +133,7 @@ impl<'w> Work<'w> {
                 self.failure.lock().get_or_insert(error);
             }
         });
-        planned.doing(&format!("read {}", Quoted(root.bytes())))?;
+        planned.doing(&format!("read {}", root.path))?;
         self.failure.lock().take().map_or(Ok(()), Err)
     }
 
