@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::roots::{self, Root};
 use super::work::Work;
-use super::{arguments, plan_text};
+use super::{arguments, earlier_rest};
 use crate::cli::args::MigrateArgs;
 use crate::cli::error::journal_fault;
 use crate::cli::output::print_note;
@@ -80,7 +80,7 @@ fn was_done(root: &Root, work: &Work<'_>) -> Result<bool, CommandError> {
     let done = journals(root, work.args)?.finished(&work.header);
     if let Some(journal) = &done {
         let state = journal.state();
-        let but = plan_text::earlier_rest(", but", state.unplanned, state.left);
+        let but = earlier_rest(", but", state.unplanned, state.left);
         let name = Quoted::of(&journal.path);
         print_note(&format!(
             "this plan has already been applied{but}; its journal is {name}"
@@ -109,7 +109,7 @@ fn go_on(root: &Root, work: &Work<'_>) -> Result<Option<PathBuf>, CommandError> 
     let state = journal.state();
     match state.status {
         Status::Pending => {
-            let left = plan_text::earlier_rest("; when it was planned", state.unplanned, 0);
+            let left = earlier_rest("; when it was planned", state.unplanned, 0);
             let name = Quoted::of(last);
             print_note(&format!(
                 "going on with the migration that {name} is the journal of{left}"
