@@ -51,11 +51,8 @@ pub(super) fn run(args: &ConvertArgs) -> Result<(), CommandError> {
     done?;
     let repairs = converter.repairs();
     if let Some(first) = repairs.first {
-        let sequences = counted(repairs.count, "sequence");
-        print_note(&format!(
-            "repaired {sequences}, the first at {}",
-            place(&first)
-        ));
+        let (sequences, place) = (counted(repairs.count, "sequence"), place(&first));
+        print_note(&format!("repaired {sequences}, the first at {place}"));
     }
     Ok(())
 }

@@ -35,16 +35,12 @@ pub(super) fn run(args: &MigrateArgs) -> Result<ExitCode, CommandError> {
     let is_to_file = arguments::plan_to_write(args).is_some();
     let is_busy = !args.apply && !is_to_file && stdout().is_terminal();
     let line = |elapsed| progress_line(&work.counters.lock(), elapsed);
-    with_progress(
-        args.progress,
-        is_busy,
-        line,
-        || match arguments::plan_to_read(args) {
-            Some(plan) => apply::by_plan(plan, &work),
-            None if args.apply => apply::by_options(&work),
-            None => dry_run::run(&work),
-        },
-    )?;
+    let task = || match arguments::plan_to_read(args) {
+        Some(plan) => apply::by_plan(plan, &work),
+        None if args.apply => apply::by_options(&work),
+        None => dry_run::run(&work),
+    };
+    with_progress(args.progress, is_busy, line, task)?;
     let signal = work.stop.signal();
     let counters = work.counters.into_inner();
     let is_whole = work.roots.iter().all(|root| root.filter.takes_all());

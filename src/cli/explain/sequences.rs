@@ -145,10 +145,8 @@ fn surrogate(rest: &[u8], length: usize, encoding: Encoding) -> String {
         && let Ok(code_point) = pair.spells
     {
         let octets = hex(rest.get(..pair.length).unwrap_or_default());
-        told.push_str(&format!(
-            "; CESU-8 reads {octets} as {}",
-            notation(code_point)
-        ));
+        let character = notation(code_point);
+        told.push_str(&format!("; CESU-8 reads {octets} as {character}"));
     }
     told
 }

@@ -163,9 +163,7 @@ impl<'w> Work<'w> {
             let is_all = draft.is_none() && is_verbose();
             plan.text(|line| is_all || line.is_left())
         };
-        if !text.is_empty() {
-            self.print(&text);
-        }
+        self.print(&text);
         let skipped = match draft {
             Some(draft) => draft.add(plan).map_err(failure(root))?,
             None => Job::of(&root.fd, plan).1,
