@@ -13,11 +13,11 @@ use super::mount_config::Checked;
 use super::mount_policy::PolicySource;
 use crate::fuse::mounting::{Attached, UnmountOutcome};
 use crate::os::helper::{Answer, Errand, Errands};
-use crate::os::sandbox::{self, Setting};
+use crate::os::sandbox;
 use crate::os::{self, Privilege};
 
 /// Gives up all that serving does not take, but for the capabilities `kept`, and leaves reading the policy to the helper process.
-/// That also unmounts what is `attached`, if anything is.
+/// That also unmounts what is `attached`, if anything is. `among_all` is as for [`sandbox::confine`].
 ///
 /// # Errors
 /// Those of [`sandbox::confine`].
@@ -25,47 +25,41 @@ pub fn confine(
     checked: &mut Checked,
     attached: Option<&Attached>,
     privilege: Privilege,
-    setting: Setting,
+    among_all: bool,
     kept: CapabilitySet,
 ) -> io::Result<()> {
+    // In the helper process, which has one descriptor of the daemon's: no other may be used.
+    let run = |errand, pid| {
+        let text = |text: Vec<u8>| Answer { text, opened: None };
+        let outcome = |outcome: UnmountOutcome| text(vec![outcome as u8]);
+        let opened = |descriptor: OwnedFd| Answer {
+            opened: Some(descriptor),
+            ..Answer::default()
+        };
+        match (errand, attached, &checked.policy) {
+            (Errand::Command, ..) => Ok(text(os::command_of(pid))),
+            (Errand::Status, ..) => os::status_of(pid).map(text),
+            (Errand::Unmount, Some(mount), _) => mount.spot.unmount().map(outcome),
+            (Errand::Detach, Some(mount), _) => mount.spot.detach().map(outcome),
+            (Errand::OpenLog, ..) => checked.audit.audit_log.open().map(opened),
+            (Errand::ConnectSyslog, ..) => SinkKind::Syslog.open().map(opened),
+            (Errand::ReadPolicy, _, Some(policy)) => {
+                // It may be longer than an answer.
+                let file = File::from(memfd_create(c"policy", MemfdFlags::CLOEXEC)?);
+                file.write_all_at(&serde_json::to_vec(&policy.text())?, 0)?;
+                Ok(opened(file.into()))
+            }
+            _ => Err(io::ErrorKind::Unsupported.into()),
+        }
+    };
     let errands = Errands {
-        run: &|errand, pid| run_errand(checked, attached, errand, pid),
+        run: &run,
         policy_directory: checked.policy.as_ref().and_then(PolicySource::descriptor),
         cutter: attached.and_then(Attached::cutter),
     };
-    sandbox::confine(&errands, privilege, setting, kept)?;
+    sandbox::confine(&errands, privilege, among_all, kept)?;
     if let Some(policy) = &mut checked.policy {
         policy.release();
     }
     Ok(())
-}
-
-/// Runs an errand in the helper process, which has one descriptor of the daemon's: no other may be used.
-fn run_errand(
-    checked: &Checked,
-    attached: Option<&Attached>,
-    errand: Errand,
-    pid: u32,
-) -> io::Result<Answer> {
-    let text = |text: Vec<u8>| Answer { text, opened: None };
-    let outcome = |outcome: UnmountOutcome| text(vec![outcome as u8]);
-    let opened = |descriptor: OwnedFd| Answer {
-        opened: Some(descriptor),
-        ..Answer::default()
-    };
-    match (errand, attached, &checked.policy) {
-        (Errand::Command, ..) => Ok(text(os::command_of(pid))),
-        (Errand::Status, ..) => os::status_of(pid).map(text),
-        (Errand::Unmount, Some(mount), _) => mount.spot.unmount().map(outcome),
-        (Errand::Detach, Some(mount), _) => mount.spot.detach().map(outcome),
-        (Errand::OpenLog, ..) => checked.audit.audit_log.open().map(opened),
-        (Errand::ConnectSyslog, ..) => SinkKind::Syslog.open().map(opened),
-        (Errand::ReadPolicy, _, Some(policy)) => {
-            // It may be longer than an answer.
-            let file = File::from(memfd_create(c"policy", MemfdFlags::CLOEXEC)?);
-            file.write_all_at(&serde_json::to_vec(&policy.text())?, 0)?;
-            Ok(opened(file.into()))
-        }
-        _ => Err(io::ErrorKind::Unsupported.into()),
-    }
 }

@@ -27,7 +27,6 @@ use crate::names::Quoted;
 use crate::os::background::Daemon;
 use crate::os::helper;
 use crate::os::mountinfo;
-use crate::os::sandbox::Setting;
 use crate::os::sd_notify::Manager;
 use crate::os::{Privilege, Sandbox, catch_signals, credentials, map_large_blocks};
 
@@ -223,20 +222,16 @@ fn cannot_act(error: &io::Error) -> CommandError {
 /// Gives up what serving does not take.
 fn confine_daemon(config: &mut MountConfig, mounted: &Mounted) -> io::Result<()> {
     let privilege = Privilege::of_thread();
-    if config.sandbox == Sandbox::None {
+    let (attached, kept) = (Some(&mounted.attached), credentials::KEPT);
+    match (config.sandbox, privilege) {
+        (Sandbox::Full, _) => {
+            let among_all = config.cross_mounts;
+            confine(&mut config.checked, attached, privilege, among_all, kept)
+        }
         // Those are of the matter: the kernel clears set-id bits only for who has not all of them.
-        return match privilege {
-            Privilege::Root => credentials::limit_capabilities(credentials::KEPT),
-            Privilege::User => Ok(()),
-        };
+        (Sandbox::None, Privilege::Root) => credentials::limit_capabilities(kept),
+        (Sandbox::None, Privilege::User) => Ok(()),
     }
-    let setting = if config.cross_mounts {
-        Setting::AmongAll
-    } else {
-        Setting::Alone
-    };
-    let (checked, attached) = (&mut config.checked, Some(&mounted.attached));
-    confine(checked, attached, privilege, setting, credentials::KEPT)
 }
 
 /// Logs the mounts inside the backing directory, which are not entered.

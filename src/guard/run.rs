@@ -25,7 +25,6 @@ use crate::daemon::program_log;
 use crate::guard::name_events::NameEvents;
 use crate::names::Quoted;
 use crate::os::helper;
-use crate::os::sandbox::Setting;
 use crate::os::sd_notify::Manager;
 use crate::os::{Privilege, Sandbox, catch_signals, credentials};
 use crate::tree::tree_lock::TreeLock;
@@ -69,7 +68,7 @@ pub fn run(mut options: GuardOptions) -> Result<(), CommandError> {
     // No thread runs yet, so that all of them inherit what is given up.
     if options.sandbox == Sandbox::Full {
         let (privilege, kept) = (Privilege::Root, credentials::KEPT_BY_GUARD);
-        confine(&mut checked, None, privilege, Setting::Alone, kept).doing("confine the guard")?;
+        confine(&mut checked, None, privilege, false, kept).doing("confine the guard")?;
     }
     let guarded = Arc::new(Guarded::new(
         path.clone(),

@@ -31,26 +31,18 @@ pub enum Sandbox {
     None,
 }
 
-/// The place of the backing directory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Setting {
-    /// In a view of its own.
-    Alone,
-    /// Among all mounts. From a root of its own the process could remove and rename what is a mount point elsewhere.
-    AmongAll,
-}
-
 /// Starts the helper process, and gives up all that serving does not take; of the capabilities all but `kept`. Relative paths mean nothing any more.
 /// Logs each piece, and warns of those that this system lacks.
 ///
-/// An ordinary user's process has no capabilities to give up and cannot have a root of its own.
+/// An ordinary user's process has no capabilities to give up and cannot have a root of its own. Nor has one whose backing directory lies
+/// `among_all` mounts, not in a view of its own: it could remove and rename what is a mount point elsewhere.
 ///
 /// # Errors
 /// There are threads, or the helper process cannot be had: nothing is given up then. A piece that is missing is none.
 pub fn confine(
     errands: &Errands<'_>,
     privilege: Privilege,
-    setting: Setting,
+    among_all: bool,
     kept: CapabilitySet,
 ) -> io::Result<()> {
     helper::start(errands, privilege)?;
@@ -60,13 +52,10 @@ pub fn confine(
         Err(error) => lacks.push(format!("{piece} ({})", reason(&error))),
     };
     if privilege == Privilege::Root {
-        match setting {
-            Setting::Alone => note("a root of its own", root::enter()),
-            Setting::AmongAll => {
-                log::warn!(
-                    "the sandbox is weaker with --cross-mounts: there is no root of its own"
-                );
-            }
+        if among_all {
+            log::warn!("the sandbox is weaker with --cross-mounts: there is no root of its own");
+        } else {
+            note("a root of its own", root::enter());
         }
         note("fewer capabilities", credentials::lock_capabilities(kept));
     }
