@@ -1,7 +1,6 @@
 //! A mount from start to end: options in force, mounting, sandbox, readiness, the policy, and the audit log.
 
 pub mod auditor;
-mod backing_root;
 pub mod command_error;
 pub mod confinement;
 pub mod fuse_mount;

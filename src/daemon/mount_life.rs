@@ -1,6 +1,7 @@
 //! The life of a mount: from a [`MountConfig`] to a served mount and its end.
 
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -9,7 +10,6 @@ use std::thread;
 use parking_lot::Mutex;
 
 use super::auditor::Auditor;
-use super::backing_root::{self, BackingRoot};
 use super::command_error::{CommandError, Doing, reason};
 use super::confinement::confine;
 use super::fuse_mount::mount;
@@ -18,6 +18,7 @@ use super::mount_policy::Reading;
 use super::policy_reload::{Reloader, note_reload};
 use super::session::{Ended, Session};
 use super::{mount_flags, program_log};
+use crate::backing::{Dir, Entries, file, private_clone, stat_filesystem};
 use crate::coherence::{Coherence, Keeping};
 use crate::fs::{Config, Settings, Utf8Fs};
 use crate::fuse::mounting::{MountSpec, Mounted};
@@ -155,17 +156,63 @@ pub fn check_backing(config: &MountConfig) -> Result<(), CommandError> {
     open_backing(config).map(drop)
 }
 
-fn open_backing(config: &MountConfig) -> Result<(BackingRoot, Keeping), CommandError> {
-    let shown = Quoted::of(&config.checked.backing);
-    let backing = backing_root::open(config).doing(&format!("open {shown}"))?;
-    let (root, by_handle) = (&backing.root, backing.by_handle.as_ref());
-    let keeping = Keeping::decide(config.cache, root, by_handle, backing.enters);
+/// The backing directory, opened as it is served: by a view of its own, or as all others see it.
+struct BackingRoot {
+    /// An `O_PATH` descriptor.
+    root: OwnedFd,
+    /// A descriptor by which file handles of its filesystem are opened, for who may.
+    by_handle: Option<OwnedFd>,
+    /// The flags of the mount that it lies on, `ST_RDONLY` and so on; a view has more.
+    flags: u64,
+    /// Are mounts inside it entered?
+    enters: bool,
+    /// Has each file to be opened so that reading it changes no access time?
+    reads_quietly: bool,
+    keeping: Keeping,
+}
+
+/// Opens the backing directory.
+///
+/// For root it is a clone of the directory's mount alone: mounts inside it are not entered, and later ones over it,
+/// ours included, do not appear (law F2). With `--cross-mounts` it is the directory as all others see it, except for
+/// mounts over the directory itself.
+fn open_backing(config: &MountConfig) -> Result<BackingRoot, CommandError> {
+    let backing = &config.checked.backing;
+    let opening = format!("open {}", Quoted::of(backing));
+    let root = Dir::open_root(backing).doing(&opening)?.into_fd();
+    // Only who may list it can show it.
+    drop(Entries::open(&root, 0).doing(&opening)?);
+    let flags = stat_filesystem(&root).doing(&opening)?.f_flag.bits();
+    let is_root = Privilege::of_thread() == Privilege::Root;
+    let view = (is_root && !config.cross_mounts).then(|| private_clone(&root));
+    let view = view.and_then(|view| {
+        let warn = |error: &_| {
+            log::warn!(
+                "mounts inside the backing directory are entered, since this kernel gives no view without them: {error}"
+            );
+        };
+        view.inspect_err(warn).ok()
+    });
+    let reads_quietly = mount_flags::set_access_times(config, view.as_ref());
+    let enters = view.is_none();
+    let root = view.unwrap_or(root);
+    let for_handles = libc::O_RDONLY | libc::O_DIRECTORY;
+    let by_handle = is_root.then(|| file::reopen(&root, for_handles));
+    let by_handle = by_handle.transpose().doing(&opening)?;
+    let keeping = Keeping::decide(config.cache, &root, by_handle.as_ref(), enters);
     let keeping = keeping.map_err(|error| {
         let why = reason(&error);
         CommandError::failure(format!("--cache watch is not possible: {why}"))
             .hint("give a number of seconds, or none to see changes at once")
     })?;
-    Ok((backing, keeping))
+    Ok(BackingRoot {
+        root,
+        by_handle,
+        flags,
+        enters,
+        reads_quietly,
+        keeping,
+    })
 }
 
 /// Opens the backing directory and the audit log, and lays the filesystem over them. Starts no thread.
@@ -179,7 +226,7 @@ fn filesystem(
     if privilege == Privilege::Root {
         credentials::keep_capabilities().map_err(|error| cannot_act(&error))?;
     }
-    let (backing, keeping) = open_backing(config)?;
+    let backing = open_backing(config)?;
     mount_flags::follow(config, backing.flags, backing.enters).doing("read the table of mounts")?;
     let checked = config.checked.clone();
     let auditor = checked.open_log()?;
@@ -188,11 +235,11 @@ fn filesystem(
         rules: checked.resolved.rules,
         root: backing.root,
         by_handle: backing.by_handle,
-        keeps_places: keeping.watcher.is_ok(),
+        keeps_places: backing.keeping.watcher.is_ok(),
         most_descriptors,
         settings: Settings {
             unique: checked.resolved.unique,
-            unseen: keeping.times.unheard,
+            unseen: backing.keeping.times.unheard,
             rules_may_change: checked.policy.is_some(),
             locks: config.locks,
             waits: mount_flags::wait(config),
@@ -206,7 +253,7 @@ fn filesystem(
         },
     })
     .doing("look at the backing directory")?;
-    let coherence = Coherence::new(Arc::new(fs), keeping);
+    let coherence = Coherence::new(Arc::new(fs), backing.keeping);
     Ok((Arc::new(coherence), auditor))
 }
 
