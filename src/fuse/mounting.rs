@@ -3,7 +3,6 @@
 mod fusermount;
 mod kernel_flags;
 mod mount_handle;
-mod stuck_threads;
 
 use std::ffi::{CString, OsString};
 use std::io;
@@ -18,9 +17,8 @@ use rustix::process::{getegid, geteuid};
 use crate::backing::{Dir, file};
 use crate::os::mountinfo::FS_TYPE;
 pub use kernel_flags::MountFlags;
-pub(crate) use mount_handle::take_out;
 pub use mount_handle::{Attached, MountId, Spot, UnmountOutcome};
-pub(crate) use stuck_threads::cut_stuck_threads;
+pub(crate) use mount_handle::{cut_stuck_threads, take_out};
 
 /// The parameters of a mount.
 #[derive(Debug, Clone)]

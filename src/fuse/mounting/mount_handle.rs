@@ -1,9 +1,9 @@
-//! A mount of ours in the tree of mounts: finding it again, unmounting it, cutting its connection.
+//! A mount of ours in the tree of mounts: finding it again, unmounting it, cutting its connection, also after its daemon was killed.
 //!
 //! A path says nothing about whose mount is there, and numbers of mounts are used again. So the mount is known by
 //! the number that the kernel never gives twice (Linux 6.8), and by number, type and source before that.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -21,6 +21,7 @@ use crate::backing::file::proc_path;
 use crate::names::Quoted;
 use crate::os::helper::{self, Errand};
 use crate::os::mountinfo::{self, MountInfo, mount_of, statx_cached};
+use crate::os::status_field;
 
 /// `STATX_MNT_ID_UNIQUE`: asks for the number that is never given twice.
 const MNT_ID_UNIQUE: StatxFlags = StatxFlags::from_bits_retain(0x4000);
@@ -282,7 +283,7 @@ fn abort_file(minor: u32) -> String {
 
 /// The file that aborts the connection whose filesystem has this minor device number. Where the list of connections is
 /// not mounted, the administrator looks into a private instance of it.
-pub(super) fn open_abort(minor: u32) -> io::Result<File> {
+fn open_abort(minor: u32) -> io::Result<File> {
     let name = abort_file(minor);
     let flags = OFlags::WRONLY | OFlags::CLOEXEC;
     let listed = rustix::fs::open(Path::new(CONNECTIONS).join(&name), flags, Mode::empty());
@@ -298,4 +299,38 @@ pub(super) fn open_abort(minor: u32) -> io::Result<File> {
         Err(errno) => return Err(errno.into()),
     };
     Ok(fd.into())
+}
+
+/// Cuts the connection of the FUSE filesystem with this minor device number if a thread holds it that was killed and cannot end, since it
+/// waits in the kernel for a program that waits for the daemon: nobody who waits would learn that there is no answer. Where that cannot
+/// be told or done nothing is.
+pub(crate) fn cut_stuck_threads(minor: u32) {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let mut threads = processes.flat_map(|process| {
+        let threads = fs::read_dir(process.path().join("task"));
+        threads.into_iter().flatten().flatten()
+    });
+    if !threads.any(|thread| is_killed(&thread.path()) && holds(&thread.path(), minor)) {
+        return;
+    }
+    let cut = open_abort(minor).and_then(|mut file| file.write_all(b"1"));
+    log::debug!("cutting off what a killed daemon left: {cut:?}");
+}
+
+/// Has a thread been killed, and did not end yet (`SigPnd` in `proc_pid_status(5)`)? Each thread of a killed process has the signal at
+/// once; the process counts as ended only some time later.
+fn is_killed(thread: &Path) -> bool {
+    let status = fs::read(thread.join("status")).unwrap_or_default();
+    let pending = u64::from_str_radix(status_field(&status, "SigPnd:"), 16);
+    pending.is_ok_and(|bits| bits & 1 << (libc::SIGKILL - 1) != 0)
+}
+
+/// Has a thread this connection open (Linux 5.17 tells)?
+fn holds(thread: &Path, minor: u32) -> bool {
+    let wanted = format!("fuse_connection:\t{minor}");
+    let descriptors = fs::read_dir(thread.join("fdinfo"));
+    let descriptors = descriptors.into_iter().flatten().flatten();
+    descriptors
+        .filter_map(|descriptor| fs::read_to_string(descriptor.path()).ok())
+        .any(|told| told.lines().any(|line| line == wanted))
 }
