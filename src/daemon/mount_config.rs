@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::ffi::OsString;
-use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -130,7 +129,18 @@ impl Checked {
     /// It cannot be opened.
     pub fn open_log(&self) -> Result<Arc<Auditor>, CommandError> {
         let kind = &self.audit.audit_log;
-        let sink = Sink::open(kind.clone()).map_err(|error| unfit_log(kind, &error))?;
+        let sink = Sink::open(kind.clone()).map_err(|error| {
+            let SinkKind::File(path) = kind else {
+                return CommandError::io("open the audit log", &error);
+            };
+            let (path, why) = (Quoted::of(path), reason(&error));
+            let unfit = CommandError::usage(format!("audit log {path} cannot be opened: {why}"));
+            unfit.hint(if is_unsafe_log(&error) {
+                "name a file of your own that has one name, in a directory that nobody else may write to, or `-` for the standard error output"
+            } else {
+                "name a file that can be written, or one in a directory where it can be made"
+            })
+        })?;
         let mount = self.mountpoint.as_os_str().as_bytes().to_vec();
         Ok(Auditor::new(&self.audit, sink, mount))
     }
@@ -146,20 +156,6 @@ impl Checked {
             fault: None,
         })
     }
-}
-
-/// Returns why the audit log cannot be opened.
-fn unfit_log(sink: &SinkKind, error: &io::Error) -> CommandError {
-    let SinkKind::File(path) = sink else {
-        return CommandError::io("open the audit log", error);
-    };
-    let path = Quoted::of(path);
-    let message = format!("audit log {path} cannot be opened: {}", reason(error));
-    CommandError::usage(message).hint(if is_unsafe_log(error) {
-        "name a file of your own that has one name, in a directory that nobody else may write to, or `-` for the standard error output"
-    } else {
-        "name a file that can be written, or one in a directory where it can be made"
-    })
 }
 
 /// Checks the options and the policy, then the directories, then that neither the log nor the policy lies in them.

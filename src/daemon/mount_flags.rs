@@ -50,18 +50,14 @@ pub(super) fn follow(config: &mut MountConfig, below: u64, enters: bool) -> io::
 /// each file has to be opened without access times, since the view does not see to that.
 pub(super) fn set_access_times(config: &MountConfig, view: Option<&OwnedFd>) -> bool {
     let has = |word| config.flags().has(word);
-    let of_all = match () {
-        () if has("ro") || has("noatime") => Some(libc::MOUNT_ATTR_NOATIME),
-        () if has("relatime") => Some(libc::MOUNT_ATTR_RELATIME),
-        () if has("strictatime") => Some(libc::MOUNT_ATTR_STRICTATIME),
-        () => None,
+    let (of_all, clear) = match () {
+        () if has("ro") || has("noatime") => (libc::MOUNT_ATTR_NOATIME, libc::MOUNT_ATTR__ATIME),
+        () if has("relatime") => (libc::MOUNT_ATTR_RELATIME, libc::MOUNT_ATTR__ATIME),
+        () if has("strictatime") => (libc::MOUNT_ATTR_STRICTATIME, libc::MOUNT_ATTR__ATIME),
+        () => (0, 0),
     };
     let of_directories = has("nodiratime").then_some(libc::MOUNT_ATTR_NODIRATIME);
-    if of_all.or(of_directories).is_none() {
-        return false;
-    }
-    let set = of_all.unwrap_or(0) | of_directories.unwrap_or(0);
-    let clear = of_all.map_or(0, |_| libc::MOUNT_ATTR__ATIME);
+    let set = of_all | of_directories.unwrap_or(0);
     let done = match view {
         Some(view) => change_view(view, set, clear).map_err(|error| error.to_string()),
         None => Err("mounts inside the backing directory are entered".to_owned()),

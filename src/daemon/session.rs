@@ -18,9 +18,6 @@ use crate::names::Quoted;
 use crate::os::background::Daemon;
 use crate::os::sd_notify::Manager;
 
-/// The exit code of a daemon that ends in the midst of its session.
-const CUT_OFF: i32 = 1;
-
 /// The end of a mount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
@@ -149,11 +146,9 @@ impl Session {
 
     fn cut(&self) {
         let mount = self.mountpoint();
-        let before = self.aborted.swap(true, Ordering::AcqRel);
-        let aborted = if before {
-            Err(io::ErrorKind::TimedOut.into())
-        } else {
-            self.attached.abort()
+        let aborted = match self.aborted.swap(true, Ordering::AcqRel) {
+            true => Err(io::ErrorKind::TimedOut.into()),
+            false => self.attached.abort(),
         };
         match aborted {
             Ok(()) => log::warn!("the connection of {mount} is cut"),
@@ -161,7 +156,7 @@ impl Session {
                 log::warn!("the connection of {mount} cannot be cut: {error}; ending");
                 self.auditor.finish(self.coherence.fs.operations());
                 program_log::flush();
-                std::process::exit(CUT_OFF);
+                std::process::exit(1);
             }
         }
     }

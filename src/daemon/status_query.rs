@@ -86,18 +86,16 @@ impl Question {
             NoStatus::new(NoAnswer::Unknown, message, "look at the system's log")
         };
         let answer = self.child.and_then(Child::result).map_err(failed)?;
-        let answer = answer.ok_or_else(|| silent(&self.path))?;
+        let answer = answer.ok_or_else(|| {
+            let (shown, seconds) = (Quoted::of(&self.path), PATIENCE.as_secs());
+            NoStatus::new(
+                NoAnswer::Silent,
+                format!("the mount on {shown} does not answer for {seconds} seconds"),
+                "is its daemon stopped, or waiting for a disk or a network? 'ps -o pid,stat,args -C utf8fs' shows it; 'kill -CONT' continues a stopped one (state T); 'utf8fs umount --lazy', then kill -9, end it",
+            )
+        })?;
         serde_json::from_slice(&answer).unwrap_or_else(|error| Err(failed(error.into())))
     }
-}
-
-fn silent(path: &Path) -> NoStatus {
-    let (shown, seconds) = (Quoted::of(path), PATIENCE.as_secs());
-    NoStatus::new(
-        NoAnswer::Silent,
-        format!("the mount on {shown} does not answer for {seconds} seconds"),
-        "is its daemon stopped, or waiting for a disk or a network? 'ps -o pid,stat,args -C utf8fs' shows it; 'kill -CONT' continues a stopped one (state T); 'utf8fs umount --lazy', then kill -9, end it",
-    )
 }
 
 /// Returns a mount of ours that `path` lies in and that does not answer.

@@ -7,9 +7,6 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
-/// The variable that names the manager's socket: a path, or a name without a file behind `@`.
-const SOCKET: &str = "NOTIFY_SOCKET";
-
 /// The way to the service manager, if there is one. It is connected from the start: a confined daemon finds no path.
 #[derive(Debug, Default)]
 pub struct Manager(Option<UnixDatagram>);
@@ -17,14 +14,13 @@ pub struct Manager(Option<UnixDatagram>);
 impl Manager {
     /// Finds the manager that started this process. Logs that its socket cannot be reached.
     pub fn find() -> Self {
-        let name = std::env::var_os(SOCKET).filter(|name| !name.is_empty());
-        let found = name.map_or_else(|| Ok(Self::default()), |name| Self::at(&name));
-        found.unwrap_or_else(|error| {
-            log::warn!("cannot notify the service manager: {error}");
-            Self::default()
-        })
+        let name = std::env::var_os("NOTIFY_SOCKET").filter(|name| !name.is_empty());
+        let found = name.map(|name| Self::at(&name)).transpose();
+        let warn = |error: &_| log::warn!("cannot notify the service manager: {error}");
+        found.inspect_err(warn).ok().flatten().unwrap_or_default()
     }
 
+    /// Connects to the manager's socket: a path, or a name without a file behind `@`.
     fn at(name: &OsStr) -> io::Result<Self> {
         let address = match name.as_bytes().strip_prefix(b"@") {
             Some(name) => SocketAddr::from_abstract_name(name)?,

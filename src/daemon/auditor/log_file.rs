@@ -6,7 +6,6 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::LazyLock;
 
@@ -33,7 +32,11 @@ pub fn is_unsafe_log(error: &io::Error) -> bool {
 pub(super) fn open_file(path: &Path) -> io::Result<File> {
     LazyLock::force(&OURSELVES);
     let name = path.file_name().ok_or(Errno::ISDIR)?;
-    let directory = directory_of(path)?;
+    let parent = path.parent().filter(|parent| *parent != Path::new(""));
+    let parent = parent.unwrap_or(Path::new("."));
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let along = ResolveFlags::NO_SYMLINKS;
+    let directory = openat2(CWD, parent, flags, Mode::empty(), along)?;
     let is_device = match statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(there) => {
             check(&there)?;
@@ -61,20 +64,6 @@ pub(super) fn open_file(path: &Path) -> io::Result<File> {
     // What was looked at may have been replaced.
     check(&fstat(&log)?)?;
     Ok(log.into())
-}
-
-/// The directory that `path` is in, along no symlink.
-fn directory_of(path: &Path) -> rustix::io::Result<OwnedFd> {
-    let parent = path.parent().filter(|parent| *parent != Path::new(""));
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let along = ResolveFlags::NO_SYMLINKS;
-    openat2(
-        CWD,
-        parent.unwrap_or(Path::new(".")),
-        flags,
-        Mode::empty(),
-        along,
-    )
 }
 
 fn check(there: &Stat) -> io::Result<()> {
