@@ -14,7 +14,6 @@ mod sink;
 mod syslog;
 #[cfg(test)]
 mod tests;
-mod writer;
 
 use std::collections::VecDeque;
 use std::io;
@@ -27,7 +26,6 @@ pub use log_file::is_unsafe_log;
 use rate_limit::RateLimit;
 pub use sink::Sink;
 pub(super) use syslog::message as syslog_message;
-use writer::Writer;
 
 use crate::fs::audit::{AuditLog, Counts, Verdict};
 use crate::os;
@@ -35,7 +33,7 @@ use crate::policy::Rule;
 pub use crate::records::LogFormat as Format;
 pub use crate::records::SinkKind;
 use crate::records::{
-    AuditConfig, AuditEvent, AuditRecord, Name, OffenceRecord, SummaryRecord, Time,
+    AuditConfig, AuditEvent, AuditRecord, Name, OffenceRecord, SummaryRecord, Time, json_line,
 };
 
 /// Most records that wait for the writer.
@@ -112,7 +110,12 @@ impl Auditor {
             state: Mutex::new(State {
                 mount: mount.into(),
                 limit: RateLimit::new(config.audit_burst, config.audit_per_minute),
-                waiting: Some(Writer::new(sink, config.audit_format)),
+                waiting: Some(Writer {
+                    sink,
+                    format: config.audit_format,
+                    complained: false,
+                    is_stale: false,
+                }),
                 ..State::default()
             }),
             changed: Condvar::new(),
@@ -270,5 +273,47 @@ impl AuditLog for Auditor {
         let mut counts = state.counts;
         counts.failing |= state.busy_since.is_some_and(|since| since.elapsed() > HANG);
         counts
+    }
+}
+
+/// The way of records to the sink, for the only thread that waits for it.
+#[derive(Debug)]
+struct Writer {
+    sink: Sink,
+    format: Format,
+    /// Was the trouble with the sink logged already? Once for each opening.
+    complained: bool,
+    /// Did the last reopening fail?
+    is_stale: bool,
+}
+
+impl Writer {
+    /// Writes a line; returns whether the sink took it.
+    fn write(&mut self, record: &AuditRecord) -> bool {
+        let line = match self.format {
+            Format::Json => json_line(record),
+            Format::Text => record.text(),
+        };
+        let result = self.sink.write_line(&line, record);
+        if let Err(error) = &result
+            && !std::mem::replace(&mut self.complained, true)
+        {
+            log::warn!("cannot write to the audit log: {error}; lost records are counted");
+        }
+        result.is_ok()
+    }
+
+    /// Opens the sink again; returns whether it has room.
+    fn reopen(&mut self) -> bool {
+        let reopened = self.sink.reopen();
+        self.is_stale = reopened.is_err();
+        let has_room = reopened.unwrap_or_else(|error| {
+            log::error!("cannot reopen the audit log: {error}; the old file stays in use");
+            false
+        });
+        if has_room && std::mem::take(&mut self.complained) {
+            log::warn!("the audit log was reopened, and has room");
+        }
+        has_room
     }
 }
