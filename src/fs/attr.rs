@@ -9,7 +9,7 @@ use super::inode::{Inode, OpenInode};
 use super::{Caller, FsError, Utf8Fs, Waits};
 use crate::backing::{SetTime, Stat, file, stat_filesystem};
 use crate::os::credentials::InEffect;
-use crate::os::{Privilege, SetIds, act_as, credentials};
+use crate::os::{Privilege, act_as, credentials};
 
 /// The changes of a setattr; `None` and [`SetTime::Omit`] leave a thing as it is.
 #[derive(Debug, Clone, Copy)]
@@ -130,10 +130,11 @@ impl Utf8Fs {
         stat: &Stat,
         what: Clears,
     ) -> io::Result<AsCaller> {
+        // No more is known of a caller than its uid.
+        let is_capable = caller.uid == 0;
         let has_sgid = stat.mode & libc::S_ISGID != 0 && self.settings.privilege == Privilege::Root;
         let keeps_sgid = has_sgid
-            && (caller.uid == 0 || credentials::may_keep_sgid(caller.pid, caller.gid, stat.gid));
-        let is_capable = SetIds::of_caller(caller.uid) == SetIds::Keep;
+            && (is_capable || credentials::may_keep_sgid(caller.pid, caller.gid, stat.gid));
         // A new size clears set-user-ID too, unless the caller has CAP_FSETID. A caller may be in the file's group
         // by a supplementary group. A new owner or ACL clears set-user-ID or not, whoever asks.
         let (group, raises) = match what {

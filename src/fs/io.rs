@@ -9,8 +9,8 @@ use super::handle::OpenFile;
 use super::inode::{Inode, InodeId};
 use super::{Caller, FsError, Utf8Fs};
 use crate::backing::{Stat, file};
+use crate::os::act_as;
 use crate::os::credentials::{InEffect, may_keep_sgid, raise_fsetid};
-use crate::os::{SetIds, act_as};
 
 /// A flag of open(2) that the backing file is opened without. `O_APPEND` belongs to each write. A program can change
 /// it on an open file, and mapped pages are written in place.
@@ -162,7 +162,7 @@ impl Utf8Fs {
         &self,
         open: &OpenFile,
         caller: Option<Caller>,
-        set_ids: SetIds,
+        keeps_set_ids: bool,
     ) -> io::Result<Option<InEffect>> {
         let (uid, mut gid) = match caller.filter(|_| self.acts_as_callers()) {
             Some(caller) => (caller.uid, caller.gid),
@@ -176,7 +176,7 @@ impl Utf8Fs {
             gid = stat.gid;
         }
         act_as(self.settings.privilege, uid, gid)?;
-        let keeps = set_ids == SetIds::Keep && stat.has_set_id();
+        let keeps = keeps_set_ids && stat.has_set_id();
         keeps.then(raise_fsetid).transpose()
     }
 
@@ -199,10 +199,10 @@ impl Utf8Fs {
         handle: u64,
         place: file::Place,
         data: &[u8],
-        set_ids: SetIds,
+        keeps_set_ids: bool,
     ) -> Result<usize, FsError> {
         let open = self.files.get(handle)?;
-        let _kept = self.act_as_writer(&open, caller, set_ids)?;
+        let _kept = self.act_as_writer(&open, caller, keeps_set_ids)?;
         Ok(file::write(&*open.fd, data, place)?)
     }
 
@@ -255,7 +255,7 @@ impl Utf8Fs {
         length: u64,
     ) -> Result<(), FsError> {
         let open = self.files.get(handle)?;
-        let _kept = self.act_as_writer(&open, Some(caller), SetIds::of_caller(caller.uid))?;
+        let _kept = self.act_as_writer(&open, Some(caller), caller.uid == 0)?;
         Ok(file::fallocate(&*open.fd, mode, offset, length)?)
     }
 
@@ -282,7 +282,7 @@ impl Utf8Fs {
         let source = self.files.get(from.0)?;
         let target = self.files.get(to.0)?;
         let length = usize::try_from(length).unwrap_or(usize::MAX);
-        let _kept = self.act_as_writer(&target, Some(caller), SetIds::of_caller(caller.uid))?;
+        let _kept = self.act_as_writer(&target, Some(caller), caller.uid == 0)?;
         let copied = file::copy_range(&source.fd, from.1, &target.fd, to.1, length)?;
         Ok(copied)
     }

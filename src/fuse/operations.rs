@@ -23,7 +23,6 @@ use crate::fs::{
     ACCESS_ACL, Change, Entry, FsError, Listed, LockCall, LockRequest, NewEntry, Opened, Plus,
     Utf8Fs,
 };
-use crate::os::SetIds;
 
 impl Adapter {
     /// Does what is asked for, and puts the answer together.
@@ -292,13 +291,11 @@ impl Adapter {
             true => Place::End,
             false => Place::At(asked.offset),
         };
-        let set_ids = match asked.write_flags & layout::WRITE_KILL_SUIDGID != 0 {
-            true => SetIds::Clear,
-            false => SetIds::Keep,
-        };
+        let keeps_set_ids = asked.write_flags & layout::WRITE_KILL_SUIDGID == 0;
         // Pages that are written back carry no credentials (`fuse_writepage_args_setup` in `fs/fuse/file.c`).
         let writer = (!is_mapped).then_some(request.caller);
-        let written = self.fs.write(writer, asked.handle, place, data, set_ids)?;
+        let handle = asked.handle;
+        let written = self.fs.write(writer, handle, place, data, keeps_set_ids)?;
         written_out(written, reply)
     }
 

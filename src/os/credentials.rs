@@ -173,11 +173,8 @@ pub fn lock_capabilities(kept: CapabilitySet) -> io::Result<()> {
         | CapabilitiesSecureBits::NO_CAP_AMBIENT_RAISE_LOCKED;
     rustix::thread::set_capabilities_secure_bits(bits)?;
     rustix::thread::clear_ambient_capability_set()?;
-    for number in 0..u64::BITS {
-        let one = CapabilitySet::from_bits_retain(1 << number);
-        if kept.contains(one) {
-            continue;
-        }
+    let all = (0..u64::BITS).map(|number| CapabilitySet::from_bits_retain(1 << number));
+    for one in all.filter(|one| !kept.contains(*one)) {
         match rustix::thread::remove_capability_from_bounding_set(one) {
             Ok(()) => {}
             // This kernel has no more.
@@ -208,22 +205,6 @@ pub const KEPT_BY_HELPER: CapabilitySet = CapabilitySet::SYS_ADMIN
 /// Does writing as this thread clear set-user-ID and set-group-ID bits, as it does for an ordinary user?
 pub fn clears_set_ids() -> bool {
     !in_effect().contains(CapabilitySet::FSETID)
-}
-
-/// The treatment of set-user-ID and set-group-ID bits of a file that is written to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SetIds {
-    /// They go, as for an ordinary user.
-    Clear,
-    /// They stay, as for one with `CAP_FSETID`.
-    Keep,
-}
-
-impl SetIds {
-    /// For a caller of whom no more is known than its uid.
-    pub fn of_caller(uid: u32) -> Self {
-        if uid == 0 { Self::Keep } else { Self::Clear }
-    }
 }
 
 /// Holds other capabilities in effect for this thread, which it stays on, until it is dropped. Then those before are back.

@@ -22,7 +22,7 @@ use crate::backing::sys::unblock_signals;
 pub use crate::backing::sys::{
     close_on_exec_from, map_large_blocks, trim_heap as give_memory_back,
 };
-pub use credentials::{Privilege, SetIds, act_as, become_caller};
+pub use credentials::{Privilege, act_as, become_caller};
 use helper::Errand;
 pub use sandbox::Sandbox;
 

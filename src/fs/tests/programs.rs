@@ -7,7 +7,6 @@ use super::{CALLER, new_entry};
 use crate::at::{Make, Result};
 use crate::backing::{Stat, file};
 use crate::fs::{Entry, FsError, Opened, Plus, ROOT, Utf8Fs};
-use crate::os::SetIds;
 
 const FILE: u32 = libc::S_IFREG | 0o644;
 
@@ -115,7 +114,7 @@ impl<'a> VisibleDirectory<'a> {
 
     fn write_and_close(self, handle: u64, content: &[u8]) -> Result<()> {
         let place = file::Place::At(0);
-        let written = self.fs.write(None, handle, place, content, SetIds::Clear);
+        let written = self.fs.write(None, handle, place, content, false);
         self.fs.release(handle);
         assert_eq!(written.map_err(errno)?, content.len());
         Ok(())
