@@ -284,10 +284,8 @@ fn confine_daemon(config: &mut MountConfig, mounted: &Mounted) -> io::Result<()>
 /// Logs the mounts inside the backing directory, which are not entered.
 fn warn_of_covered(checked: &Checked) {
     let inside = mountinfo::read_inside(&checked.backing).unwrap_or_default();
-    for mount in inside
-        .iter()
-        .filter(|mount| mount.path() != checked.mountpoint)
-    {
+    let ours = &checked.mountpoint;
+    for mount in inside.iter().filter(|mount| mount.path() != *ours) {
         log::warn!(
             "{} is mounted inside the backing directory; what it covers is shown instead of it",
             Quoted(&mount.mount_point)

@@ -69,20 +69,15 @@ impl RateLimit {
         let passed = now.saturating_duration_since(bucket.seen);
         bucket.saved = bucket.saved.saturating_add(passed).min(self.full);
         bucket.seen = bucket.seen.max(now);
-        match bucket.saved.checked_sub(self.price) {
-            Some(rest) => {
-                bucket.saved = rest;
-                Some(std::mem::take(&mut bucket.left_out))
-            }
-            None => {
-                if bucket.left_out == 0 {
-                    let directory = path.parent().unwrap_or(path);
-                    bucket.directory = Name::of_path(directory);
-                }
-                bucket.left_out += 1;
-                None
-            }
+        if let Some(rest) = bucket.saved.checked_sub(self.price) {
+            bucket.saved = rest;
+            return Some(std::mem::take(&mut bucket.left_out));
         }
+        if bucket.left_out == 0 {
+            bucket.directory = Name::of_path(path.parent().unwrap_or(path));
+        }
+        bucket.left_out += 1;
+        None
     }
 
     /// Forgets every pair. Returns what was left out of them and not yet reported, in the order of user and directory.

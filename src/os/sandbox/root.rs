@@ -39,10 +39,8 @@ pub(super) fn enter() -> io::Result<()> {
     sys::unshare_mounts()?;
     build().inspect_err(|_refused| {
         // A copy of every mount there is would keep each of them in use.
-        let back = rustix::thread::move_into_link_name_space(
-            before.as_fd(),
-            Some(LinkNameSpaceType::Mount),
-        );
+        let kind = Some(LinkNameSpaceType::Mount);
+        let back = rustix::thread::move_into_link_name_space(before.as_fd(), kind);
         if let Err(error) = back {
             log::error!("mounts stay in use as long as this runs: {error}");
         }
