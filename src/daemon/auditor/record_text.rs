@@ -114,55 +114,7 @@ impl OffenceRecord {
             Some(self.left_out).filter(|&count| count > 0),
         )
     }
-}
 
-impl SummaryRecord {
-    fn text(&self) -> String {
-        let rules = self.offences.rows();
-        let rules = rules.map(|(rule, count)| format!("{count} {}", <&str>::from(rule)));
-        format!(
-            ": {} operations; {} offences ({}; {} refused, {} normalized, {} reported); records: {} written, {} left out by the rate limit, {} dropped",
-            self.operations,
-            self.offences.sum(),
-            rules.join(", "),
-            self.refused,
-            self.normalized,
-            self.reported,
-            self.records.written,
-            self.records.left_out,
-            self.records.dropped,
-        )
-    }
-}
-
-/// Returns `before` and the value behind it; nothing without a value.
-fn part(before: &str, value: Option<impl Display>) -> String {
-    value.map_or(String::new(), |value| format!("{before}{value}"))
-}
-
-/// The rest of a line, from whose start one part after the other is taken.
-struct Rest<'a>(&'a str);
-
-impl Rest<'_> {
-    /// Takes `before` and the word behind it, up to a space or punctuation mark; nothing if they are not there.
-    fn word<T: FromStr>(&mut self, before: &str) -> Option<T> {
-        let text = self.0.strip_prefix(before)?;
-        let end = text.find([' ', ',', ';', ':']).unwrap_or(text.len());
-        let (word, rest) = text.split_at(end);
-        let word = word.parse().ok()?;
-        self.0 = rest;
-        Some(word)
-    }
-
-    /// Takes `before` and the quoted name behind it; nothing if they are not there.
-    fn name(&mut self, before: &str) -> Option<Name> {
-        let (name, rest) = unquote(self.0.strip_prefix(before)?)?;
-        self.0 = rest;
-        Some(name.into())
-    }
-}
-
-impl OffenceRecord {
     fn read(rest: &mut Rest<'_>) -> Option<Self> {
         let operation = rest.word("")?;
         let path = rest.name(" ")?;
@@ -212,6 +164,23 @@ impl OffenceRecord {
 }
 
 impl SummaryRecord {
+    fn text(&self) -> String {
+        let rules = self.offences.rows();
+        let rules = rules.map(|(rule, count)| format!("{count} {}", <&str>::from(rule)));
+        format!(
+            ": {} operations; {} offences ({}; {} refused, {} normalized, {} reported); records: {} written, {} left out by the rate limit, {} dropped",
+            self.operations,
+            self.offences.sum(),
+            rules.join(", "),
+            self.refused,
+            self.normalized,
+            self.reported,
+            self.records.written,
+            self.records.left_out,
+            self.records.dropped,
+        )
+    }
+
     /// Reads what [`SummaryRecord::text`] made: takes its numbers, of which the same line is to come.
     fn read(text: &str) -> Option<Self> {
         let numbers = text.split(|c: char| !c.is_ascii_digit());
@@ -235,5 +204,32 @@ impl SummaryRecord {
             },
         };
         (record.text() == text).then_some(record)
+    }
+}
+
+/// Returns `before` and the value behind it; nothing without a value.
+fn part(before: &str, value: Option<impl Display>) -> String {
+    value.map_or(String::new(), |value| format!("{before}{value}"))
+}
+
+/// The rest of a line, from whose start one part after the other is taken.
+struct Rest<'a>(&'a str);
+
+impl Rest<'_> {
+    /// Takes `before` and the word behind it, up to a space or punctuation mark; nothing if they are not there.
+    fn word<T: FromStr>(&mut self, before: &str) -> Option<T> {
+        let text = self.0.strip_prefix(before)?;
+        let end = text.find([' ', ',', ';', ':']).unwrap_or(text.len());
+        let (word, rest) = text.split_at(end);
+        let word = word.parse().ok()?;
+        self.0 = rest;
+        Some(word)
+    }
+
+    /// Takes `before` and the quoted name behind it; nothing if they are not there.
+    fn name(&mut self, before: &str) -> Option<Name> {
+        let (name, rest) = unquote(self.0.strip_prefix(before)?)?;
+        self.0 = rest;
+        Some(name.into())
     }
 }
