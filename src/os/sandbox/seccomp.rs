@@ -142,8 +142,8 @@ pub(super) fn program(list: &[Call], privilege: Privilege) -> io::Result<BpfProg
     let arch: TargetArch = std::env::consts::ARCH.try_into().map_err(unknown)?;
     let mut rules = BTreeMap::new();
     for call in list.iter().chain(OLDER) {
-        if let Some(conditions) = conditions(call.only, privilege)? {
-            rules.insert(call.number, conditions);
+        if call.only != Only::Root || privilege == Privilege::Root {
+            rules.insert(call.number, conditions(call.only)?);
         }
     }
     let errno = libc::ENOSYS.unsigned_abs();
@@ -157,16 +157,15 @@ pub(super) fn program(list: &[Call], privilege: Privilege) -> io::Result<BpfProg
     .map_err(io::Error::other)
 }
 
-/// The rules of which one must hold, none for every call; `None` if there are no such calls.
-fn conditions(only: Only, privilege: Privilege) -> io::Result<Option<Vec<SeccompRule>>> {
+/// The rules of which one must hold, none for every call.
+fn conditions(only: Only) -> io::Result<Vec<SeccompRule>> {
     use SeccompCmpArgLen::{Dword, Qword};
     use SeccompCmpOp::{Eq, MaskedEq};
     let bits = |flags: i32| u64::from(flags.cast_unsigned());
     let thread = bits(libc::CLONE_THREAD);
     // The kernel takes arguments but pointers for 32 bits wide, whatever is in the upper half.
     let (argument, width, how, values) = match only {
-        Only::Everything => return Ok(Some(Vec::new())),
-        Only::Root => return Ok((privilege == Privilege::Root).then(Vec::new)),
+        Only::Everything | Only::Root => return Ok(Vec::new()),
         Only::Threads => (0, Dword, MaskedEq(thread | bits(NAMESPACES)), vec![thread]),
         Only::Umask => (0, Dword, Eq, vec![bits(libc::CLONE_FS)]),
         Only::Data => (2, Dword, MaskedEq(bits(libc::PROT_EXEC)), vec![0]),
@@ -182,8 +181,8 @@ fn conditions(only: Only, privilege: Privilege) -> io::Result<Option<Vec<Seccomp
         let condition = SeccompCondition::new(argument, width.clone(), how.clone(), value)?;
         SeccompRule::new(vec![condition])
     };
-    let rules: Result<Vec<SeccompRule>, _> = values.into_iter().map(rule).collect();
-    rules.map(Some).map_err(io::Error::other)
+    let rules: Result<_, _> = values.into_iter().map(rule).collect();
+    rules.map_err(io::Error::other)
 }
 
 /// Every new namespace that clone(2) can make.
