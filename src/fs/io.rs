@@ -189,7 +189,8 @@ impl Utf8Fs {
         Ok(file::read_at(&*open.fd, buffer, offset)?)
     }
 
-    /// Writes `data` for `caller`, or for the opener where the kernel does not say for whom; gives how many bytes were written.
+    /// Writes `data` for `caller`, or for the opener where the kernel does not say for whom; gives how many bytes were written. Set-user-ID and
+    /// set-group-ID bits go, as for an ordinary user, unless it `keeps_set_ids`, as one with `CAP_FSETID` does.
     ///
     /// # Errors
     /// The handle is gone, or the system's error.

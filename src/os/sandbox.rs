@@ -34,7 +34,7 @@ pub enum Sandbox {
 /// Starts the helper process, and gives up all that serving does not take; of the capabilities all but `kept`. Relative paths mean nothing any more.
 /// Logs each piece, and warns of those that this system lacks.
 ///
-/// An ordinary user's process has no capabilities to give up and cannot have a root of its own. Nor has one whose backing directory lies
+/// An ordinary user's process has no capabilities to give up and cannot have a root of its own. Nor can one whose backing directory lies
 /// `among_all` mounts, not in a view of its own: it could remove and rename what is a mount point elsewhere.
 ///
 /// # Errors
