@@ -1,14 +1,12 @@
 //! The command line: exactly what was typed. What it means is for `config` to say.
 
 pub mod audit_args;
-pub mod guard_args;
 pub mod migrate_args;
-pub mod policy_args;
 pub mod scan_args;
 pub mod status_args;
-pub mod umount_args;
 pub(in crate::cli) mod values;
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
@@ -23,17 +21,16 @@ use crate::codec::{Charset, Coding, Encoding, Repair};
 use crate::daemon::auditor::Format;
 use crate::fs::LocksAt;
 use crate::fuse::{Passthrough, Uring};
+use crate::guard::Action;
 use crate::names::{Legacy, OnViolation, charset, not_on_offer};
 use crate::os::Sandbox;
+use crate::os::user_tables::{GROUP, PASSWD, groups_of, number_in, table};
 use crate::policy::{Alike, Class, ErrnoChoice, NAME_MAX, Normalization, Profile, SMALLEST_LIMIT};
 use crate::records::{CacheMode, Id, SinkKind};
 pub use audit_args::{AuditLogArgs, TimeUnit};
-pub use guard_args::GuardArgs;
 pub use migrate_args::{JournalArgs, MigrateArgs, UndoArgs};
-pub use policy_args::{PolicyAction, PolicyShowArgs};
 pub use scan_args::ScanArgs;
 pub use status_args::StatusArgs;
-pub use umount_args::UmountArgs;
 use values::{one_of, word};
 
 /// Shows a directory through FUSE so that every file name is well-formed UTF-8.
@@ -375,6 +372,133 @@ pub struct MountArgs {
     pub shared: SharedArgs,
 }
 
+/// `utf8fs guard`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
+#[command(after_long_help = include_str!("args/help/guard.txt"))]
+pub struct GuardArgs {
+    /// Directory whose names are checked, at any depth on its filesystem
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub directory: PathBuf,
+
+    /// Action on an entry whose name does not conform
+    ///
+    /// [default: that of the policy, else report]
+    #[arg(long, value_name = "WHAT", value_parser = word::<Action>(), verbatim_doc_comment)]
+    pub on_violation: Option<Action>,
+
+    /// Seconds before an entry is renamed; an entry that is being written to is renamed later
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "2", allow_negative_numbers = true)]
+    pub grace: Duration,
+
+    /// Undo journal of the renames, outside DIR; an existing one is continued
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub journal: Option<PathBuf>,
+
+    /// Do not check the names that exist at the start
+    #[arg(long)]
+    pub no_initial_scan: bool,
+
+    /// Confinement of the guard
+    #[arg(long, value_name = "HOW", value_parser = word::<Sandbox>())]
+    pub sandbox: Option<Sandbox>,
+
+    /// What conforms.
+    #[command(flatten)]
+    pub conforming: ConformingArgs,
+
+    /// Charsets of the names that are not UTF-8, in the order in which they are tried
+    ///
+    /// [default: the likeliest, by all names of the directory]
+    #[arg(long, value_name = "CHARSET,...", value_parser = charset, value_delimiter = ',', action = ArgAction::Append, verbatim_doc_comment, help_heading = "Names")]
+    pub from: Option<Vec<Charset>>,
+
+    /// Charset map: a file of the charsets of directories, where --from does not hold; 'utf8fs scan --propose-map' writes one
+    ///
+    /// It is read at the start only.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Names")]
+    pub charset_map: Option<PathBuf>,
+
+    /// The policy file, exemptions and the audit log.
+    #[command(flatten)]
+    pub shared: SharedArgs,
+}
+
+/// `utf8fs umount`.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+#[command(after_long_help = include_str!("args/help/umount.txt"))]
+pub struct UmountArgs {
+    /// Mount points
+    #[arg(required_unless_present = "all", value_hint = ValueHint::DirPath)]
+    pub mountpoint: Vec<PathBuf>,
+
+    /// Detach a mount that is in use; its users are served until they close it; whoever comes later is in the directory below, without rules
+    #[arg(short, long)]
+    pub lazy: bool,
+
+    /// List all utf8fs mounts, ask, and unmount them, the youngest first; without root, your own
+    #[arg(short, long, conflicts_with = "mountpoint")]
+    pub all: bool,
+
+    /// Print what would be unmounted, and unmount nothing
+    #[arg(short = 'n', long)]
+    pub dry_run: bool,
+
+    /// Print one JSON object for each mount
+    #[arg(long)]
+    pub json: bool,
+
+    /// With --all: do not ask. Required if standard input or output is not a terminal
+    #[arg(short, long, requires = "all")]
+    pub yes: bool,
+}
+
+/// `utf8fs policy`.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub enum PolicyAction {
+    /// Check policy files, and print each fault with line and column
+    #[command(after_long_help = include_str!("args/help/policy-check.txt"))]
+    Check {
+        /// Policy files
+        #[arg(value_name = "FILE", required = true)]
+        files: Vec<PathBuf>,
+
+        /// Print one JSON object for each file
+        #[arg(long)]
+        json: bool,
+    },
+    /// Explain what happens to a new name, by which lines of the file
+    Show(PolicyShowArgs),
+}
+
+/// `utf8fs policy show`.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+#[command(after_long_help = include_str!("args/help/policy-show.txt"))]
+pub struct PolicyShowArgs {
+    /// The policy file
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+
+    /// Visible path of the new name, from the root of the mount
+    #[arg(value_name = "PATH")]
+    pub path: OsString,
+
+    /// User who creates it, by name or number
+    ///
+    /// [default: root]
+    #[arg(long, value_name = "USER", value_parser = user)]
+    pub user: Option<(u32, BTreeSet<u32>)>,
+
+    /// Group of that user, by name or number; may be repeated
+    ///
+    /// [default: those of /etc/passwd and /etc/group, if the user is given by name]
+    #[arg(long, value_name = "GROUP", value_parser = |text: &str| id(GROUP, text))]
+    pub group: Vec<u32>,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// `utf8fs explain`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 #[command(after_long_help = include_str!("args/help/explain.txt"))]
@@ -492,6 +616,17 @@ fn uid(text: &str) -> Result<Id, &'static str> {
     let uid = text.parse().ok().filter(|&uid| uid != u32::MAX);
     uid.map(Id::Number)
         .ok_or("it must be the number of a user, as 'id -u NAME' prints it")
+}
+
+/// Takes a user or a group, by number or by name of the `file`.
+pub(super) fn id(file: &str, text: &str) -> Result<u32, String> {
+    let id = text.parse().ok().or_else(|| number_in(&table(file), text));
+    id.ok_or_else(|| format!("it must be a number or a name of {file}"))
+}
+
+/// Takes a user, and returns the groups of one who is given by name.
+fn user(text: &str) -> Result<(u32, BTreeSet<u32>), String> {
+    Ok((id(PASSWD, text)?, groups_of(text)))
 }
 
 /// Takes a name by its bytes.

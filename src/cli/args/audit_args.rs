@@ -8,10 +8,10 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
-use super::number;
 use super::values::word;
+use super::{id, number};
 use crate::names::rules::Verdict;
-use crate::os::user_tables::{PASSWD, number_in, table};
+use crate::os::user_tables::PASSWD;
 use crate::policy::RuleName;
 
 /// The unit of time for counting.
@@ -64,7 +64,7 @@ pub struct AuditLogArgs {
     pub verdict: Vec<Verdict>,
 
     /// Only offences of these users, by name or number
-    #[arg(long, value_name = "USER,...", value_parser = uid, value_delimiter = ',', action = ArgAction::Append, help_heading = "Which records")]
+    #[arg(long, value_name = "USER,...", value_parser = |text: &str| id(PASSWD, text), value_delimiter = ',', action = ArgAction::Append, help_heading = "Which records")]
     pub uid: Vec<u32>,
 
     /// Only offences at this path or below it; it starts with the mount point
@@ -88,15 +88,6 @@ pub struct AuditLogArgs {
         help_heading = "Output"
     )]
     pub by: Option<TimeUnit>,
-}
-
-/// The number of a user; names are those of /etc/passwd.
-pub(super) fn uid(text: &str) -> Result<u32, String> {
-    let uid = text
-        .parse()
-        .ok()
-        .or_else(|| number_in(&table(PASSWD), text));
-    uid.ok_or_else(|| "it must be a number or a name of /etc/passwd".to_owned())
 }
 
 /// A time, or the first moment of a day; without an offset in UTC.
