@@ -1,23 +1,22 @@
 //! `utf8fs umount`: takes mounts of utf8fs away, and nothing else.
 
-mod confirm_all;
 mod holders;
 
-use std::io;
-use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
 use super::args::UmountArgs;
-use super::output::{Output, print_error};
-use super::{CommandError, ExitCode, cannot_be};
+use super::output::{Output, harmless, print_error};
+use super::{CommandError, Doing, ExitCode, cannot_be};
 use crate::backing::fanotify;
 use crate::daemon::status_query::{self, LIST};
 use crate::fuse::mounting::{Spot, UnmountOutcome};
 use crate::names::{Quoted, ShellWord};
-use crate::os::mountinfo::{self, already_mounted};
+use crate::os::mountinfo::{self, MountInfo, already_mounted};
+use crate::os::user_tables::user_names;
 use crate::records::{Name, NoAnswer, json_line};
 
 /// Time that a daemon has to end: one whose log hangs takes two seconds (law F6).
@@ -29,7 +28,7 @@ const END: Duration = Duration::from_secs(3);
 /// The table of mounts cannot be read, or `--all` is not confirmed.
 pub(super) fn run(args: &UmountArgs) -> Result<ExitCode, CommandError> {
     let points = if args.all {
-        confirm_all::confirmed(args)?
+        confirmed(args)?
     } else {
         args.mountpoint.clone()
     };
@@ -69,6 +68,68 @@ pub(super) fn run(args: &UmountArgs) -> Result<ExitCode, CommandError> {
     Ok(exit)
 }
 
+/// Returns the mount points that this user may unmount, the youngest first: it may be inside another. Root may unmount all, others
+/// their own. Lists them and asks, unless that is not wanted.
+///
+/// # Errors
+/// The table of mounts cannot be read, there is nobody to ask, or the answer is not yes.
+fn confirmed(args: &UmountArgs) -> Result<Vec<PathBuf>, CommandError> {
+    let mut mounts = mountinfo::ours().doing("read the table of mounts")?;
+    let user = rustix::process::getuid();
+    mounts.retain(|mount| user.is_root() || owner(mount) == user.as_raw());
+    mounts.reverse();
+    if !args.yes && !args.dry_run && !mounts.is_empty() {
+        confirm(&mounts, args.json)?;
+    }
+    Ok(mounts.iter().map(MountInfo::path).collect())
+}
+
+/// Lists the mounts and asks whether to unmount them.
+fn confirm(mounts: &[MountInfo], is_json: bool) -> Result<(), CommandError> {
+    let users = user_names();
+    let out = Output::stdout();
+    for mount in mounts.iter().filter(|_| !is_json) {
+        let held = holders::of(&mount.path());
+        let held = held.iter().map(|holder| format!(", held by {holder}"));
+        let owner = owner(mount);
+        let name = users.get(&owner).map(|name| harmless(name).into_owned());
+        out.line(&format!(
+            "{} shows {}, mounted by {}{}",
+            Quoted(&mount.mount_point),
+            Quoted(&mount.source),
+            name.unwrap_or_else(|| format!("user {owner}")),
+            held.collect::<String>()
+        ));
+    }
+    out.flush();
+    if is_json || !io::stdin().is_terminal() || !io::stdout().is_terminal() {
+        let why = if is_json {
+            "--json takes no answer"
+        } else {
+            "there is no terminal"
+        };
+        return Err(CommandError::usage(format!(
+            "nothing is unmounted: --all asks first, and {why}"
+        ))
+        .hint("add --yes to unmount all of these, or name the mount points"));
+    }
+    let count = mounts.len();
+    out.bytes(format!("Unmount these mounts ({count})? [y/N] ").as_bytes());
+    out.finish()?;
+    let mut answer = String::new();
+    // What cannot be read is no yes.
+    io::stdin().read_line(&mut answer).ok();
+    match answer.trim().to_ascii_lowercase().as_str() {
+        "y" | "yes" => Ok(()),
+        _ => Err(CommandError::failure("nothing is unmounted: not confirmed")),
+    }
+}
+
+/// Returns the number of the user who mounted.
+fn owner(mount: &MountInfo) -> u32 {
+    mount.owner().unwrap_or_default().0
+}
+
 /// Finds the mount of utf8fs on `point`. That waits for the daemon of a mount which `point` lies in.
 fn find(point: &Path) -> Result<Spot, CommandError> {
     let shown = Quoted::of(point);
@@ -91,16 +152,20 @@ fn find(point: &Path) -> Result<Spot, CommandError> {
 }
 
 fn unmount(point: &Path, spot: &Spot, args: &UmountArgs) -> Result<(), CommandError> {
-    let lazy = args.lazy;
-    // The users of a detached mount are served on.
-    let daemon = (!lazy).then(|| holders::daemon(spot));
-    let outcome = match lazy {
-        true => spot.detach(),
-        false => spot.unmount_patiently(),
+    let (daemon, outcome) = match args.lazy {
+        // Its users are served on.
+        true => (Vec::new(), spot.detach()),
+        false => (holders::daemon(spot), spot.unmount_patiently()),
     };
     match outcome.map_err(|error| failed(point, &error))? {
         UnmountOutcome::Done | UnmountOutcome::Gone => {
-            wait_for_end(spot, &daemon.unwrap_or_default());
+            // Its audit log is complete once it has ended. One that serves the mount elsewhere, as in a container, goes on.
+            let until = Instant::now() + END;
+            for process in daemon.iter().filter(|_| !spot.is_connected()) {
+                let rest = until.saturating_duration_since(Instant::now());
+                // The mount is gone, whatever becomes of the daemon.
+                fanotify::pause(process, rest).ok();
+            }
             Ok(())
         }
         stays @ (UnmountOutcome::Covered | UnmountOutcome::Busy) => clear(point, spot, stays, args),
@@ -110,16 +175,6 @@ fn unmount(point: &Path, spot: &Spot, args: &UmountArgs) -> Result<(), CommandEr
 fn failed(point: &Path, error: &io::Error) -> CommandError {
     CommandError::failure(cannot_be("unmounted", Quoted::of(point), error))
         .hint("unmount it as the user who mounted it, or as root")
-}
-
-/// Waits until the daemon has ended, and so its audit log is complete. One that serves the mount elsewhere, as in a container, goes on.
-fn wait_for_end(spot: &Spot, daemon: &[OwnedFd]) {
-    let until = Instant::now() + END;
-    for process in daemon.iter().filter(|_| !spot.is_connected()) {
-        let rest = until.saturating_duration_since(Instant::now());
-        // The mount is gone, whatever becomes of the daemon.
-        fanotify::pause(process, rest).ok();
-    }
 }
 
 /// Takes a mount that is covered or busy away with what is mounted in it, if its daemon is gone, or does not answer and is not to be

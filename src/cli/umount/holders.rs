@@ -19,16 +19,14 @@ const NAMED: usize = 5;
 /// holder, nor is one that waits for the status.
 pub(super) fn of(point: &Path) -> Vec<String> {
     let ourselves = rustix::process::getpid().as_raw_pid();
-    let mut holders = Vec::new();
-    for (pid, process) in processes() {
-        if pid != ourselves && holds(&process, point) {
-            let command = fs::read(process.join("comm")).unwrap_or_default();
-            let command = command.trim_ascii_end();
-            if command != ASKER.to_bytes() {
-                holders.push((pid, command.to_vec()));
-            }
-        }
-    }
+    let others = processes().filter(|(pid, process)| *pid != ourselves && holds(process, point));
+    let others = others.map(|(pid, process)| {
+        let command = fs::read(process.join("comm")).unwrap_or_default();
+        (pid, command.trim_ascii_end().to_vec())
+    });
+    let mut holders: Vec<_> = others
+        .filter(|(_, command)| command != ASKER.to_bytes())
+        .collect();
     holders.sort();
     shown(&holders)
 }
