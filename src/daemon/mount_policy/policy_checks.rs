@@ -22,7 +22,14 @@ pub(super) fn faults(policy: &LoadedPolicy, ruled: &[Ruled]) -> Vec<Fault> {
         ruled,
         faults: Vec::new(),
     };
-    checks.check_whole();
+    let LoadedPolicy { keys, whole, .. } = policy;
+    if keys.store_as.is_some() && keys.legacy.is_some_and(|legacy| legacy != Legacy::Decode) {
+        let message = "legacy contradicts store_as, which needs names to be decoded";
+        checks.faults.push(whole.error("legacy", message));
+    }
+    checks.check_limits(whole, keys.max_bytes, keys.max_chars);
+    checks.check_patterns(whole, "exempt", &keys.exempt);
+    checks.check_ids(whole, "exempt_uid", &keys.exempt_uid);
     checks.check_sections();
     checks.faults
 }
@@ -74,17 +81,6 @@ struct Checks<'p> {
 }
 
 impl Checks<'_> {
-    fn check_whole(&mut self) {
-        let LoadedPolicy { keys, whole, .. } = self.policy;
-        if keys.store_as.is_some() && keys.legacy.is_some_and(|legacy| legacy != Legacy::Decode) {
-            let message = "legacy contradicts store_as, which needs names to be decoded";
-            self.faults.push(whole.error("legacy", message));
-        }
-        self.check_limits(whole, keys.max_bytes, keys.max_chars);
-        self.check_patterns(whole, "exempt", &keys.exempt);
-        self.check_ids(whole, "exempt_uid", &keys.exempt_uid);
-    }
-
     /// Checks the limits of names.
     fn check_limits(&mut self, table: &Table, max_bytes: Option<usize>, max_chars: Option<usize>) {
         if max_bytes.is_some_and(|limit| !(SMALLEST_LIMIT..=NAME_MAX).contains(&limit)) {
