@@ -2,7 +2,7 @@
 
 use clap::{Arg, Command};
 use clap_complete::Shell;
-use utf8fs::cli::completion::script;
+use utf8fs::cli::completion;
 
 /// A file's name and what is in it.
 pub(crate) type File = (String, Vec<u8>);
@@ -51,7 +51,7 @@ pub(crate) fn completions() -> Vec<File> {
         (Shell::Fish, "utf8fs.fish"),
     ];
     shells
-        .map(|(shell, name)| (name.to_owned(), script(shell)))
+        .map(|(shell, name)| (name.to_owned(), completion(shell)))
         .into()
 }
 

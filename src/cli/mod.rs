@@ -6,7 +6,6 @@
 pub mod args;
 mod audit;
 mod charset_map;
-pub mod completion;
 mod config;
 mod convert;
 mod demo;
@@ -36,6 +35,7 @@ use std::ffi::OsString;
 use std::io;
 
 use clap::{ColorChoice, CommandFactory, FromArgMatches};
+use clap_complete::Shell;
 use env_logger::Target;
 use log::LevelFilter;
 
@@ -47,7 +47,7 @@ use args::{Cli, Command, CommonArgs};
 use error::{cannot_be, print_clap};
 pub use exit::ExitCode;
 use invocation::{Invocation, MountHelper};
-use output::{harmless, print_error, print_lines, print_warning};
+use output::{Output, harmless, print_error, print_lines, print_warning};
 
 /// Runs the program on the arguments of the process.
 pub fn run() -> std::process::ExitCode {
@@ -136,9 +136,20 @@ fn dispatch(cli: Cli, invocation: &Invocation) -> Result<ExitCode, CommandError>
         Command::Journal(args) => journal::run(&args),
         Command::Policy(action) => policy::run(action),
         Command::Umount(args) => umount::run(&args),
-        Command::Completion { shell } => completion::run(shell),
+        Command::Completion { shell } => {
+            let out = Output::stdout();
+            out.bytes(&completion(shell));
+            out.finish().map(|()| ExitCode::Ok)
+        }
         Command::Demo => demo::run().map(|()| ExitCode::Ok),
     }
+}
+
+/// Returns the script that completes commands and options in a shell.
+pub fn completion(shell: Shell) -> Vec<u8> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "utf8fs", &mut script);
+    script
 }
 
 fn version(is_verbose: bool) -> Result<(), CommandError> {
