@@ -25,8 +25,6 @@ use crate::names::Quoted;
 use crate::names::quoted::unquote;
 use crate::policy::errno::symbol;
 
-const SCRIPT: &str = include_str!("demo/script.txt");
-
 /// The name of the file that may be made.
 const PLAIN: &str = "plain.txt";
 
@@ -92,7 +90,7 @@ struct Demo<'a> {
 
 impl Demo<'_> {
     fn play(&mut self) -> Result<(), CommandError> {
-        for line in SCRIPT.lines() {
+        for line in include_str!("demo/script.txt").lines() {
             // Whoever reads no further has seen enough.
             if self.out.is_over() || self.interrupted.load(Ordering::Relaxed) {
                 break;
@@ -169,7 +167,7 @@ impl Demo<'_> {
         Ok(())
     }
 
-    /// Tries to make a name, and shows what the log says of a refusal.
+    /// Tries to make a name, waits for the log to tell of a refusal, and shows it.
     fn attempt(&mut self, act: &str, name: &[u8]) {
         let made = make(act, name, &self.root.join("mnt"));
         let errno = made.err().and_then(|error| error.raw_os_error());
@@ -177,17 +175,14 @@ impl Demo<'_> {
         let done = errno.map_or("made", symbol);
         self.out.line(&format!("  {act}{name}{done}"));
         if errno.is_some() {
-            self.record = self.next_record().unwrap_or_default();
+            let log = self.mount.iter_mut().flat_map(|mount| mount.log.by_ref());
+            let mut refusals = log
+                .map_while(Result::ok)
+                .filter(|line| line.contains(": refused with "));
+            self.record = refusals.next().unwrap_or_default();
             let reason = reason_in(&self.record);
             self.out.line(&format!("           {reason}"));
         }
-    }
-
-    /// Waits for the next refusal in the audit log.
-    fn next_record(&mut self) -> Option<String> {
-        let log = self.mount.as_mut()?.log.by_ref();
-        let mut lines = log.map_while(Result::ok);
-        lines.find(|line| line.contains(": refused with "))
     }
 }
 
