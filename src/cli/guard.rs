@@ -14,11 +14,10 @@ use crate::records::{List, PolicyFile};
 /// What stands in the way of the guard, or ended it.
 pub(super) fn run(args: GuardArgs) -> Result<(), CommandError> {
     program_log::queue(false);
-    let names = config::conforming_keys(&args.conforming);
     let keys = PolicyFile {
         from: args.from.map(List),
         mode: args.on_violation.map(Into::into),
-        ..config::with_shared(names, &args.shared)
+        ..config::with_shared(config::conforming_keys(&args.conforming), &args.shared)
     };
     let charset_map = args.charset_map.as_deref().map(charset_map::read);
     let charset_map = Arc::new(charset_map.transpose()?.unwrap_or_default());
