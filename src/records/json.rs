@@ -18,18 +18,10 @@ use crate::names::quoted::is_dangerous;
 /// The type has a map whose keys are no text, which no record has.
 pub fn json_line(document: &(impl Serialize + ?Sized)) -> String {
     let mut line = Vec::with_capacity(128);
-    push_json(&mut line, document);
-    String::from_utf8(line).expect("invariant: JSON is UTF-8")
-}
-
-/// Appends what [`json_line`] returns.
-///
-/// # Panics
-/// As [`json_line`].
-pub fn push_json(out: &mut Vec<u8>, document: &(impl Serialize + ?Sized)) {
     document
-        .serialize(&mut Serializer::with_formatter(out, Harmless))
+        .serialize(&mut Serializer::with_formatter(&mut line, Harmless))
         .expect("invariant: the keys of a record are text, and a Vec takes all bytes");
+    String::from_utf8(line).expect("invariant: JSON is UTF-8")
 }
 
 /// Adds the fields of an object to another.

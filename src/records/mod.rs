@@ -34,7 +34,7 @@ pub use journal_event::{
     Change, Destination, FileTime, InodeId, Job, JournalEvent, JournalHeader, Outcome, Retarget,
     Unplanned,
 };
-pub use json::{add_fields, json_line, push_json};
+pub use json::{add_fields, json_line};
 pub use kind::Kind;
 pub use mount_status::{
     AuditConfig, AuditCounts, BackingFault, CacheMode, CacheTimes, DescriptorCounts, FormatHead,

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use super::job_index::JobIndex;
 use super::journal_error::JournalError;
 use super::journal_file::Tail;
-use crate::records::{JournalEvent, push_json};
+use crate::records::{JournalEvent, json_line};
 
 /// The first line, before the version.
 const MAGIC: &str = "utf8fs journal ";
@@ -62,9 +62,7 @@ impl Seal {
 
     /// Appends the frame of an event.
     pub(super) fn push(&mut self, event: &JournalEvent<'_>, out: &mut Vec<u8>) {
-        let mut json = Vec::new();
-        push_json(&mut json, event);
-        self.push_json(&json, out);
+        self.push_json(json_line(event).as_bytes(), out);
     }
 
     /// Appends the frame of an event's JSON. Returns the offset of that.

@@ -18,7 +18,7 @@ use super::journal_error::JournalError;
 use super::journal_file::{Journal, Tail};
 use super::skipped::Skipped;
 use crate::backing::{LockKind, Stat, lock};
-use crate::records::{JournalEvent, JournalHeader, Name, Unplanned, push_json};
+use crate::records::{JournalEvent, JournalHeader, Name, Unplanned, json_line};
 use crate::tree::change::{InodeId, Job};
 use crate::tree::failpoints;
 use crate::tree::plan::DirectoryPlan;
@@ -120,10 +120,9 @@ impl Draft {
         let Some(job) = job else {
             return Ok(skipped);
         };
-        let mut json = Vec::new();
-        push_json(&mut json, &JournalEvent::Job(Cow::Borrowed(&job)));
+        let json = json_line(&JournalEvent::Job(Cow::Borrowed(&job)));
         let mut spool = self.spool.lock();
-        let written = spool.file.write_all(&json);
+        let written = spool.file.write_all(json.as_bytes());
         written.map_err(JournalError::io("write the journal"))?;
         let offset = spool.size;
         spool.journal.jobs.add(&job, offset, json.len());
