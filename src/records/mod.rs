@@ -7,7 +7,6 @@ mod backing_name;
 mod charset_map_file;
 mod counts;
 mod finding;
-mod guard_status;
 mod guess_record;
 mod journal_event;
 mod json;
@@ -28,7 +27,6 @@ pub use backing_name::{TreePath, join_path};
 pub use charset_map_file::{CharsetMapFile, CharsetMapSection};
 pub use counts::{FoundCounts, RuleCounts, VerdictCounts};
 pub use finding::{Finding, Found, KindLabel};
-pub use guard_status::{GUARD_STATUS_FORMAT, GuardStatus};
 pub use guess_record::{DoubledName, GuessRecord, ReadName, percent};
 pub use journal_event::{
     Change, Destination, FileTime, InodeId, Job, JournalEvent, JournalHeader, Outcome, Retarget,
@@ -38,8 +36,8 @@ pub use json::{add_fields, json_line};
 pub use kind::Kind;
 pub use mount_status::{
     AuditConfig, AuditCounts, BackingFault, CacheMode, CacheTimes, DescriptorCounts, FormatHead,
-    IndexCounts, MountOptions, MountStatus, NoAnswer, NoStatus, OpenCounts, PolicyFault,
-    PolicyStatus, RequestCounts, STATUS_FORMAT, Transport, WatchStatus,
+    GUARD_STATUS_FORMAT, GuardStatus, IndexCounts, MountOptions, MountStatus, NoAnswer, NoStatus,
+    OpenCounts, PolicyFault, PolicyStatus, RequestCounts, STATUS_FORMAT, Transport, WatchStatus,
 };
 pub use name::Name;
 pub use plan_record::{
