@@ -58,8 +58,7 @@ pub(super) fn print_clap<P: CommandFactory>(
             Some(text) => harmless(text).into_owned(),
             None => arg.as_bytes().escape_ascii().to_string(),
         });
-        let again = P::command().color(color).try_get_matches_from(shown);
-        if let Err(again) = again {
+        if let Err(again) = P::command().color(color).try_get_matches_from(shown) {
             *error = again;
         }
     }

@@ -22,9 +22,8 @@ pub(super) fn run(args: MountArgs, invocation: &Invocation) -> Result<ExitCode, 
         && log.is_relative()
     {
         let message = format!("the audit log {} is relative", Quoted::of(log));
-        return Err(
-            CommandError::usage(message).hint("mount(8) runs anywhere: begin the path with /")
-        );
+        let hint = "mount(8) runs anywhere: begin the path with /";
+        return Err(CommandError::usage(message).hint(hint));
     }
     let is_dry_run = args.dry_run;
     if args.background && !is_dry_run && !is_daemon().doing("go to the background")? {

@@ -55,9 +55,8 @@ pub(super) fn expand(mut args: Vec<OsString>) -> Vec<OsString> {
 /// Returns the flags before an `o`, and what follows it, of an argument such as `-o`, `-vo` or `-oro`.
 fn options_of(arg: &OsStr) -> Option<(&[u8], &[u8])> {
     let letters = arg.as_bytes().strip_prefix(b"-")?;
-    let o = letters
-        .iter()
-        .position(|letter| !b"fnqv".contains(letter))?;
+    let is_no_flag = |letter: &u8| !b"fnqv".contains(letter);
+    let o = letters.iter().position(is_no_flag)?;
     let (flags, rest) = letters.split_at_checked(o)?;
     Some((flags, rest.strip_prefix(b"o")?))
 }
@@ -119,10 +118,8 @@ pub(super) fn words(args: &MountArgs) -> Result<Vec<&'static str>, CommandError>
         if let Some(known) = all_words().find(|known| known.as_bytes() == word) {
             words.push(known);
         } else if word == b"remount" {
-            return Err(CommandError::usage(
-                "-o remount is not possible: the options of a mount are those that it was made with",
-            )
-            .hint("unmount it and mount it again; only ro, rw, nosuid, nodev, noexec can be changed, by the kernel alone, which drops what is left out: mount -i -o remount,bind,ro,nosuid,nodev MOUNTPOINT"));
+            let message = "-o remount is not possible: the options of a mount are those that it was made with";
+            return Err(CommandError::usage(message).hint("unmount it and mount it again; only ro, rw, nosuid, nodev, noexec can be changed, by the kernel alone, which drops what is left out: mount -i -o remount,bind,ro,nosuid,nodev MOUNTPOINT"));
         } else if !is_ignored(word) {
             if !is_sloppy {
                 return Err(unknown(word));

@@ -27,10 +27,9 @@ const END: Duration = Duration::from_secs(3);
 /// # Errors
 /// The table of mounts cannot be read, or `--all` is not confirmed.
 pub(super) fn run(args: &UmountArgs) -> Result<ExitCode, CommandError> {
-    let points = if args.all {
-        confirmed(args)?
-    } else {
-        args.mountpoint.clone()
+    let points = match args.all {
+        true => confirmed(args)?,
+        false => args.mountpoint.clone(),
     };
     let out = Output::stdout();
     let mut exit = ExitCode::Ok;
@@ -103,15 +102,13 @@ fn confirm(mounts: &[MountInfo], is_json: bool) -> Result<(), CommandError> {
     }
     out.flush();
     if is_json || !io::stdin().is_terminal() || !io::stdout().is_terminal() {
-        let why = if is_json {
-            "--json takes no answer"
-        } else {
-            "there is no terminal"
+        let why = match is_json {
+            true => "--json takes no answer",
+            false => "there is no terminal",
         };
-        return Err(CommandError::usage(format!(
-            "nothing is unmounted: --all asks first, and {why}"
-        ))
-        .hint("add --yes to unmount all of these, or name the mount points"));
+        let message = format!("nothing is unmounted: --all asks first, and {why}");
+        let hint = "add --yes to unmount all of these, or name the mount points";
+        return Err(CommandError::usage(message).hint(hint));
     }
     let count = mounts.len();
     out.bytes(format!("Unmount these mounts ({count})? [y/N] ").as_bytes());

@@ -159,10 +159,10 @@ impl ResolvedPolicy {
     ) -> Result<AuditConfig, CommandError> {
         let audit_log = match self.keys.audit_log.clone() {
             Some(SinkKind::Stderr) if is_background => {
-                return Err(CommandError::usage(
-                    "--audit-log - contradicts --background: nobody reads its standard error",
-                )
-                .hint("log to a file, to syslog or to journald, or stay in the foreground"));
+                let message =
+                    "--audit-log - contradicts --background: nobody reads its standard error";
+                let hint = "log to a file, to syslog or to journald, or stay in the foreground";
+                return Err(CommandError::usage(message).hint(hint));
             }
             Some(sink) => sink,
             None if is_background => SinkKind::Syslog,
@@ -241,17 +241,13 @@ pub fn name_map(keys: &PolicyFile) -> Result<NameMap, CommandError> {
         false => Legacy::Decode,
     });
     if legacy == Legacy::Decode && from.is_empty() {
-        return Err(CommandError::usage(
-            "--legacy decode without --from: there is no charset to decode from",
-        )
-        .hint("name it, as in --from iso-8859-1, or use --legacy escape"));
+        let message = "--legacy decode without --from: there is no charset to decode from";
+        let hint = "name it, as in --from iso-8859-1, or use --legacy escape";
+        return Err(CommandError::usage(message).hint(hint));
     }
     if let Some(charset) = keys.store_as.filter(|_| legacy != Legacy::Decode) {
-        return Err(CommandError::usage(format!(
-            "--store-as {} needs --legacy decode",
-            charset.label()
-        ))
-        .hint("leave --legacy out"));
+        let message = format!("--store-as {} needs --legacy decode", charset.label());
+        return Err(CommandError::usage(message).hint("leave --legacy out"));
     }
     let mut policy = keys.profile.unwrap_or_default().policy();
     policy.encoding = keys.encoding.unwrap_or(policy.encoding);
