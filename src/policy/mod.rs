@@ -236,10 +236,10 @@ impl std::fmt::Display for Rule {
             Self::NotNormalized(Form::Nfc) => f.write_str("not in normalization form C"),
             Self::NotNormalized(Form::Nfd) => f.write_str("not in normalization form D"),
             Self::Unmappable(charset) => {
+                let charset = charset.label();
                 write!(
                     f,
-                    "unmappable: {}, in which names are stored, lacks it",
-                    charset.label()
+                    "unmappable: {charset}, in which names are stored, lacks it"
                 )
             }
             Self::NotUnique(Alike::Casefold) => {
@@ -360,10 +360,8 @@ impl Policy {
     /// may overlap. Length and normalization form are not looked at.
     pub fn offences(&self, name: &[u8]) -> Vec<Offence> {
         let errors: Vec<DecodeError> = self.encoding.ill_formed(name).collect();
-        let ill_formed = errors
-            .iter()
-            .map(|error| Offence::ill_formed(self.encoding, *error));
-        let mut found: Vec<Offence> = ill_formed.collect();
+        let ill_formed = |error: &DecodeError| Offence::ill_formed(self.encoding, *error);
+        let mut found: Vec<Offence> = errors.iter().map(ill_formed).collect();
         if !self.forbid.is_empty() {
             let name_text = NameText::with_stand_ins(name, self.encoding);
             let forbidden = class::forbidden(name_text.text(), &self.forbid);

@@ -38,12 +38,7 @@ impl LoadedPolicy {
     /// Adds what keeps the policy from being in force where no option is given beside it, or some are.
     pub fn check_alone(&mut self) {
         let mut options = PolicyFile::default();
-        let Self {
-            keys,
-            whole,
-            faults,
-            ..
-        } = self;
+        let (keys, whole, faults) = (&self.keys, &self.whole, &mut self.faults);
         let has_charsets = !List::values(&keys.from).is_empty() || keys.store_as.is_some();
         if keys.legacy == Some(Legacy::Decode) && !has_charsets {
             let message = "legacy is decode without from: it can be in force only where --from is given as well";
@@ -141,13 +136,8 @@ impl Checks<'_> {
     }
 
     fn check_sections(&mut self) {
-        let LoadedPolicy {
-            text,
-            keys,
-            whole,
-            sections,
-            ..
-        } = self.policy;
+        let (text, keys) = (&self.policy.text, &self.policy.keys);
+        let (whole, sections) = (&self.policy.whole, &self.policy.sections);
         // Siblings are compared in one way on a mount.
         let compares = |unique: Option<Comparison>| unique.and_then(|how| how.0);
         let mut compared = compares(keys.unique).zip(whole.place("unique"));
