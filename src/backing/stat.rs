@@ -4,41 +4,22 @@ use std::io;
 use std::os::fd::AsFd;
 
 use rustix::fs::{
-    AtFlags, StatVfs, StatVfsMountFlags, Statx, StatxAttributes, StatxFlags, StatxTimestamp,
+    AtFlags, StatVfs, StatVfsMountFlags, StatxAttributes, StatxFlags, StatxTimestamp,
 };
 use rustix::path::Arg;
 
 use super::calls::counted;
 use crate::records::{FileTime as Time, Kind};
 
-/// The type bits of each kind but `Unknown`.
-const TYPE_BITS: [(Kind, u32); 7] = [
-    (Kind::File, libc::S_IFREG),
-    (Kind::Dir, libc::S_IFDIR),
-    (Kind::Symlink, libc::S_IFLNK),
-    (Kind::Fifo, libc::S_IFIFO),
-    (Kind::Socket, libc::S_IFSOCK),
-    (Kind::CharDevice, libc::S_IFCHR),
-    (Kind::BlockDevice, libc::S_IFBLK),
-];
-
 impl Kind {
     /// The kind in the type bits of a mode (`S_IFMT`).
     pub fn from_mode(mode: u32) -> Self {
-        let bits = mode & libc::S_IFMT;
-        let row = TYPE_BITS.iter().find(|row| row.1 == bits);
-        row.map_or(Self::Unknown, |row| row.0)
+        Self::from_repr(mode & libc::S_IFMT).unwrap_or(Self::Unknown)
     }
 
     /// The kind in a directory record (`d_type`), whose values are the type bits of a mode shifted down.
     pub fn from_dirent(d_type: u8) -> Self {
         Self::from_mode(u32::from(d_type) << 12)
-    }
-
-    /// The type bits of a mode; 0 for `Unknown`.
-    pub fn mode_bits(self) -> u32 {
-        let row = TYPE_BITS.iter().find(|row| row.0 == self);
-        row.map_or(0, |row| row.1)
     }
 }
 
@@ -109,7 +90,30 @@ impl Stat {
     pub(super) fn at(fd: impl AsFd, path: impl Arg, flags: AtFlags) -> io::Result<Self> {
         let wanted = StatxFlags::BASIC_STATS | StatxFlags::BTIME | StatxFlags::MNT_ID;
         let raw = counted(rustix::fs::statx(fd, path, flags, wanted))?;
-        Ok(Self::from(&raw))
+        let has_btime = raw.stx_mask & StatxFlags::BTIME.bits() != 0;
+        let time = |raw: StatxTimestamp| Time {
+            secs: raw.tv_sec,
+            nanos: raw.tv_nsec,
+        };
+        Ok(Self {
+            dev: rustix::fs::makedev(raw.stx_dev_major, raw.stx_dev_minor),
+            ino: raw.stx_ino,
+            mode: u32::from(raw.stx_mode),
+            nlink: raw.stx_nlink,
+            uid: raw.stx_uid,
+            gid: raw.stx_gid,
+            rdev: rustix::fs::makedev(raw.stx_rdev_major, raw.stx_rdev_minor),
+            size: raw.stx_size,
+            blocks: raw.stx_blocks,
+            blksize: raw.stx_blksize,
+            atime: time(raw.stx_atime),
+            mtime: time(raw.stx_mtime),
+            ctime: time(raw.stx_ctime),
+            is_append_only: raw.stx_attributes.contains(StatxAttributes::APPEND),
+            btime: has_btime.then(|| time(raw.stx_btime)),
+            // The kernel fills what it does not have with zeroes (`cp_statx` in `fs/stat.c`).
+            mnt_id: raw.stx_mnt_id,
+        })
     }
 
     /// Returns the kind of the inode.
@@ -146,40 +150,6 @@ pub fn device_unasked(fd: impl AsFd) -> io::Result<u64> {
     let flags = AtFlags::EMPTY_PATH | AtFlags::SYMLINK_NOFOLLOW | AtFlags::STATX_DONT_SYNC;
     let raw = counted(rustix::fs::statx(fd, c"", flags, StatxFlags::empty()))?;
     Ok(rustix::fs::makedev(raw.stx_dev_major, raw.stx_dev_minor))
-}
-
-impl From<&Statx> for Stat {
-    fn from(raw: &Statx) -> Self {
-        let has_btime = raw.stx_mask & StatxFlags::BTIME.bits() != 0;
-        Self {
-            dev: rustix::fs::makedev(raw.stx_dev_major, raw.stx_dev_minor),
-            ino: raw.stx_ino,
-            mode: u32::from(raw.stx_mode),
-            nlink: raw.stx_nlink,
-            uid: raw.stx_uid,
-            gid: raw.stx_gid,
-            rdev: rustix::fs::makedev(raw.stx_rdev_major, raw.stx_rdev_minor),
-            size: raw.stx_size,
-            blocks: raw.stx_blocks,
-            blksize: raw.stx_blksize,
-            atime: Time::from(raw.stx_atime),
-            mtime: Time::from(raw.stx_mtime),
-            ctime: Time::from(raw.stx_ctime),
-            is_append_only: raw.stx_attributes.contains(StatxAttributes::APPEND),
-            btime: has_btime.then(|| Time::from(raw.stx_btime)),
-            // The kernel fills what it does not have with zeroes (`cp_statx` in `fs/stat.c`).
-            mnt_id: raw.stx_mnt_id,
-        }
-    }
-}
-
-impl From<StatxTimestamp> for Time {
-    fn from(raw: StatxTimestamp) -> Self {
-        Self {
-            secs: raw.tv_sec,
-            nanos: raw.tv_nsec,
-        }
-    }
 }
 
 /// The size and limits of the filesystem of the inode that `fd` refers to; `O_PATH` will do.

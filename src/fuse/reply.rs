@@ -173,7 +173,7 @@ impl<'a> Reply<'a> {
             ino: listed.number,
             cookie: listed.cookie,
             name_length: u32::try_from(listed.name.len()).map_err(|_too_long| NO_ROOM)?,
-            kind: listed.kind.mode_bits() >> 12,
+            kind: listed.kind as u32 >> 12,
         })?;
         self.data(listed.name)?;
         let filling = listed.name.len().wrapping_neg() % 8;

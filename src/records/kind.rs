@@ -1,27 +1,29 @@
 //! Kinds of files.
 
 use serde::{Deserialize, Serialize};
+use strum::FromRepr;
 
-/// The kind of an inode.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// The kind of an inode, by the type bits of its mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, FromRepr, Serialize, Deserialize)]
+#[repr(u32)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// A regular file.
-    File,
+    File = libc::S_IFREG,
     /// A directory.
     #[serde(rename = "directory")]
-    Dir,
+    Dir = libc::S_IFDIR,
     /// A symbolic link.
-    Symlink,
+    Symlink = libc::S_IFLNK,
     /// A named pipe.
-    Fifo,
+    Fifo = libc::S_IFIFO,
     /// A socket.
-    Socket,
+    Socket = libc::S_IFSOCK,
     /// A character device, or a whiteout (device 0).
     #[serde(rename = "character-device")]
-    CharDevice,
+    CharDevice = libc::S_IFCHR,
     /// A block device.
-    BlockDevice,
+    BlockDevice = libc::S_IFBLK,
     /// The filesystem does not tell in a directory entry (`DT_UNKNOWN`), or it is none of these.
-    Unknown,
+    Unknown = 0,
 }

@@ -13,11 +13,11 @@ fn kinds_and_mode_bits_are_one_table() {
         Kind::BlockDevice,
     ];
     for kind in all {
-        assert_eq!(Kind::from_mode(kind.mode_bits() | 0o7777), kind);
-        let d_type = u8::try_from(kind.mode_bits() >> 12).unwrap();
+        assert_eq!(Kind::from_mode(kind as u32 | 0o7777), kind);
+        let d_type = u8::try_from(kind as u32 >> 12).unwrap();
         assert_eq!(Kind::from_dirent(d_type), kind);
     }
-    assert_eq!(Kind::from_mode(Kind::Unknown.mode_bits()), Kind::Unknown);
+    assert_eq!(Kind::from_mode(Kind::Unknown as u32), Kind::Unknown);
     // d_type of a whiteout, as some filesystems of other systems have it, and one that means nothing
     assert_eq!(Kind::from_dirent(14), Kind::Unknown);
     assert_eq!(Kind::from_dirent(0xFF), Kind::Unknown);
