@@ -109,8 +109,8 @@ fn granted(result: io::Result<()>) -> io::Result<bool> {
 /// # Errors
 /// `EBADF` if `fd` is not open for what is asked; else those of fcntl(2).
 pub fn set(fd: impl AsFd, kind: Option<LockKind>, range: LockRange) -> io::Result<bool> {
-    let lock = range.to_kernel(kind.map_or(libc::F_UNLCK, LockKind::to_kernel))?;
-    granted(sys::set_ofd_lock(fd.as_fd(), &lock))
+    let mut lock = range.to_kernel(kind.map_or(libc::F_UNLCK, LockKind::to_kernel))?;
+    granted(sys::ofd_lock(fd.as_fd(), libc::F_OFD_SETLK, &mut lock))
 }
 
 /// A lock that stands in the way of this one for `fd`; `None` where there is none.
@@ -119,7 +119,7 @@ pub fn set(fd: impl AsFd, kind: Option<LockKind>, range: LockRange) -> io::Resul
 /// Those of fcntl(2).
 pub fn test(fd: impl AsFd, kind: LockKind, range: LockRange) -> io::Result<Option<Holder>> {
     let mut lock = range.to_kernel(kind.to_kernel())?;
-    sys::get_ofd_lock(fd.as_fd(), &mut lock)?;
+    sys::ofd_lock(fd.as_fd(), libc::F_OFD_GETLK, &mut lock)?;
     let Some(kind) = LockKind::from_kernel(lock.l_type.into())? else {
         return Ok(None);
     };

@@ -422,19 +422,16 @@ pub(crate) fn close(fd: OwnedFd) -> io::Result<()> {
     checked(libc::c_long::from(result)).map(drop)
 }
 
-/// Sets the OFD lock `lock` of `fd`, without waiting.
-pub(crate) fn set_ofd_lock(fd: BorrowedFd<'_>, lock: &libc::flock) -> io::Result<()> {
+/// Sets the OFD lock `lock` of `fd` without waiting (`F_OFD_SETLK`), or puts what stands in its way in its place, of the type `F_UNLCK`
+/// where nothing does (`F_OFD_GETLK`).
+pub(crate) fn ofd_lock(
+    fd: BorrowedFd<'_>,
+    command: libc::c_int,
+    lock: &mut libc::flock,
+) -> io::Result<()> {
     calls::count();
-    // SAFETY: `fd` is open for the length of the call, which only reads a struct flock.
-    let result = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_OFD_SETLK, &raw const *lock) };
-    checked(result.into()).map(drop)
-}
-
-/// Puts what stands in the way of the OFD lock `lock` of `fd` in its place; its type is `F_UNLCK` where nothing does.
-pub(crate) fn get_ofd_lock(fd: BorrowedFd<'_>, lock: &mut libc::flock) -> io::Result<()> {
-    calls::count();
-    // SAFETY: `fd` is open for the length of the call, which writes a struct flock that is exclusively ours.
-    let result = unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_OFD_GETLK, &raw mut *lock) };
+    // SAFETY: `fd` is open for the length of the call, which reads or writes a struct flock that is exclusively ours.
+    let result = unsafe { libc::fcntl(fd.as_raw_fd(), command, &raw mut *lock) };
     checked(result.into()).map(drop)
 }
 
@@ -549,7 +546,7 @@ pub(crate) fn fork(work: impl FnOnce() -> io::Result<()>) -> io::Result<Pid> {
     if result == 0 {
         // It must not unwind into what the parent was doing, nor drop what the parent owns.
         let done = catch_unwind(AssertUnwindSafe(work));
-        exit_now(i32::from(!matches!(done, Ok(Ok(())))));
+        signal_hook::low_level::exit(i32::from(!matches!(done, Ok(Ok(())))));
     }
     // SAFETY: `before` was written above, where the call cannot fail with these arguments, and is only read.
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), ptr::null_mut()) };
@@ -610,12 +607,6 @@ pub(crate) fn wait_for_signal_of(signal: libc::c_int, sender: Pid) -> io::Result
     }
 }
 
-/// Ends this process at once: nothing is dropped, flushed or run at exit.
-pub(crate) fn exit_now(code: i32) -> ! {
-    // SAFETY: _exit(2) does not return and touches no memory.
-    unsafe { libc::_exit(code) }
-}
-
 /// Closes every descriptor from 3 on but `kept`. For a child that never returns to what its parent did: whoever owns
 /// one of those in memory must never use or drop it.
 pub(crate) fn close_all_but(kept: &[RawFd]) -> io::Result<()> {
@@ -625,7 +616,7 @@ pub(crate) fn close_all_but(kept: &[RawFd]) -> io::Result<()> {
     for last in kept.into_iter().map(|fd| fd - 1).chain([RawFd::MAX]) {
         if first <= last {
             // SAFETY: that nobody uses what is closed is the caller's promise, in the contract above: its one
-            // caller, `let_go`, is for processes that end by `exit_now`.
+            // caller, `let_go`, is for processes that end by `_exit`.
             unsafe { close_range(first, last, 0) }?;
         }
         first = last.saturating_add(2);
