@@ -61,7 +61,7 @@ impl Entries {
     /// Those of open(2); `ENOTDIR` if it is none; `EPERM` with `O_NOATIME` for who does not own the directory.
     pub fn open(fd: impl AsFd, flags: i32) -> io::Result<Self> {
         let flags = flags & libc::O_NOATIME | libc::O_RDONLY | libc::O_DIRECTORY;
-        Ok(Self::new(file::reopen(fd, flags)?))
+        Ok(Self::new(file::reopen(fd, flags)?, vec![0; BUFFER].into()))
     }
 
     /// Opens as [`Entries::open`], so that reading leaves the access time where that is for us to say.
@@ -69,16 +69,12 @@ impl Entries {
     /// # Errors
     /// Those of open(2); `ENOTDIR` if it is none.
     pub fn open_quietly(fd: impl AsFd) -> io::Result<Self> {
-        Ok(Self::new(file::reopen_quietly(fd, libc::O_DIRECTORY)?))
+        let fd = file::reopen_quietly(fd, libc::O_DIRECTORY)?;
+        Ok(Self::new(fd, vec![0; BUFFER].into()))
     }
 
-    /// Takes a directory that is open for reading and stands at its start.
-    pub fn new(fd: OwnedFd) -> Self {
-        Self::with_buffer(fd, vec![0; BUFFER].into())
-    }
-
-    /// Makes one as [`Entries::new`], with a buffer of the caller's of 1 KiB or more.
-    pub fn with_buffer(fd: OwnedFd, buffer: Box<[u8]>) -> Self {
+    /// Takes a directory that is open for reading and stands at its start, and a buffer of 1 KiB or more.
+    pub fn new(fd: OwnedFd, buffer: Box<[u8]>) -> Self {
         Self {
             fd,
             buffer,

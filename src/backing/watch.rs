@@ -30,7 +30,7 @@ pub struct Watcher {
     /// Can be read when somebody is to be woken who waits.
     waker: OwnedFd,
     /// Is each write reported, or only that the file was closed?
-    hears_writes: bool,
+    pub hears_writes: bool,
 }
 
 /// Why somebody who waited waits no more.
@@ -89,11 +89,6 @@ impl Watcher {
         let writes = if self.hears_writes { WRITES } else { 0 };
         let mask = NAMES | CONTENT | writes | libc::FAN_ONDIR | libc::FAN_EVENT_ON_CHILD;
         sys::fanotify_mark(self.group.as_fd(), flags, mask, directory.as_fd())
-    }
-
-    /// Is each write reported? Else only that the file was closed.
-    pub fn hears_writes(&self) -> bool {
-        self.hears_writes
     }
 
     /// Leaves out what is written through the mount that `root` lies in, by whomever: for one that nobody else has. All other

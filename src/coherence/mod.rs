@@ -134,13 +134,6 @@ impl Coherence {
             && self.fs.is_as_opened_before(opened)
     }
 
-    /// The kernel keeps no content of files in this mount's name: it serves them by itself.
-    pub fn keeps_no_content(&self) {
-        if let Ok(watched) = &self.watched {
-            watched.keeps_no_content();
-        }
-    }
-
     /// To be called before something is read of a directory that the kernel is to keep.
     fn look_into(&self, directory: &Arc<Inode>) {
         if let Ok(watched) = &self.watched {

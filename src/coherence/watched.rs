@@ -194,8 +194,8 @@ impl Watched {
     }
 
     /// The kernel keeps no content of files in this mount's name: it serves them by itself.
-    pub(super) fn keeps_no_content(&self) {
-        let is_heard = self.watcher.hears_writes();
+    pub fn keeps_no_content(&self) {
+        let is_heard = self.watcher.hears_writes;
         self.keeps_at_rest.store(is_heard, Ordering::Relaxed);
     }
 

@@ -43,10 +43,10 @@ impl Connection {
         let fs = &service.coherence.fs;
         let agreed = agree(&connection, fs, can_pass, rings.is_ok())?;
         let passthrough = agreed.passthrough;
-        if passthrough {
-            service.coherence.keeps_no_content();
-        } else {
+        if !passthrough {
             log::debug!("the kernel does not read and write files by itself");
+        } else if let Ok(watched) = &service.coherence.watched {
+            watched.keeps_no_content();
         }
         let rings = rings.and_then(|rings| {
             let payload = agreed.ring_payload.ok_or(NoRings::Unsupported)?;

@@ -16,9 +16,9 @@ use super::layout::{self, InHeader, OutHeader};
 use super::reply::Reply;
 use super::request::{Arguments, Request};
 use super::start::REQUEST;
-use super::worker_pool::WorkerPool;
+use super::worker_pool::{Seated, WorkerPool};
 use crate::backing::clone_connection;
-use crate::fs::{Answer, FsError};
+use crate::fs::Answer;
 
 const HEADER: usize = size_of::<OutHeader>();
 
@@ -57,7 +57,7 @@ fn serve(
     seat: usize,
     connection: &Arc<OwnedFd>,
 ) -> io::Result<()> {
-    let _seated = pool.sit();
+    let _seated = Seated(pool);
     let mut asked = vec![0; REQUEST];
     let mut answer = vec![0; HEADER + REQUEST];
     loop {
@@ -72,7 +72,11 @@ fn serve(
         let header: InHeader = arguments.record()?;
         let later = || -> Answer {
             let connection = Arc::clone(connection);
-            Box::new(move |done| send_late(&connection, header.unique, done))
+            Box::new(move |done| {
+                let error = done.map_or_else(|error| -error.errno(), |()| 0);
+                let answer = OutHeader::new(header.unique, error, 0);
+                send(&connection, answer.as_bytes());
+            })
         };
         let request = Request::new(header, arguments, Some(&later));
         let _turn = pool.begin(turn);
@@ -97,11 +101,6 @@ fn serve(
             return Ok(());
         }
     }
-}
-
-fn send_late(connection: &OwnedFd, unique: u64, done: Result<(), FsError>) {
-    let error = done.map_or_else(|error| -error.errno(), |()| 0);
-    send(connection, OutHeader::new(unique, error, 0).as_bytes());
 }
 
 fn send(connection: &OwnedFd, answer: &[u8]) {

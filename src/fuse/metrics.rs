@@ -44,20 +44,6 @@ fn range(time: Duration) -> usize {
     LIMITS.partition_point(|&limit| u128::from(limit) <= time.as_micros())
 }
 
-impl Counters {
-    fn end(&self, time: Duration, calls: u64, has_failed: bool) {
-        add(&self.calls, calls);
-        let nanoseconds = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        add(&self.nanoseconds, nanoseconds);
-        if let Some(times) = self.times.get(range(time)) {
-            add(times, 1);
-        }
-        if has_failed {
-            add(&self.errors, 1);
-        }
-    }
-}
-
 /// The counters of one thread. They begin a line of the cache, so that no two threads write to one.
 #[derive(Debug)]
 #[repr(align(64))]
@@ -150,8 +136,14 @@ pub(super) struct Counted<'a> {
 impl Drop for Counted<'_> {
     fn drop(&mut self) {
         if let Some(counters) = self.counters {
-            let calls = calls::made().wrapping_sub(self.calls);
-            counters.end(self.begun.elapsed(), calls, self.has_failed);
+            let time = self.begun.elapsed();
+            let nanoseconds = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+            add(&counters.nanoseconds, nanoseconds);
+            add(&counters.calls, calls::made().wrapping_sub(self.calls));
+            if let Some(times) = counters.times.get(range(time)) {
+                add(times, 1);
+            }
+            add(&counters.errors, self.has_failed.into());
         }
     }
 }

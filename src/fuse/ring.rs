@@ -102,8 +102,12 @@ impl Rings {
             let sender = sender.clone();
             let thread = thread::Builder::new().name(format!("ring-{}-{index}", place.queue));
             thread.spawn(move || {
-                if place.is_online {
-                    bind(place.queue);
+                // Where that is not for this process, the thread serves unbound, more slowly.
+                if place.is_online
+                    && let Err(error) = run_on(place.queue)
+                {
+                    let cpu = place.queue;
+                    log::debug!("the requests of CPU {cpu} are served on any CPU: {error}");
                 }
                 server.run(&sender);
                 Ok(())
@@ -143,13 +147,6 @@ struct Shared {
     last_queue: usize,
     /// Passed once all have come to it, and whoever starts them: when all other CPUs have their slots, and when all have.
     steps: Barrier,
-}
-
-/// Binds this thread to `cpu`. Where that is not for this process, it serves unbound, more slowly.
-fn bind(cpu: usize) {
-    if let Err(error) = run_on(cpu) {
-        log::debug!("the requests of CPU {cpu} are served on any CPU: {error}");
-    }
 }
 
 /// A thread, with its ring.

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::io::Errno;
+use rustix::io::retry_on_intr;
 
 /// Interval of the watcher's looks. An operation that it sees at two looks in a row is taken to be stalled.
 const LOOK: Duration = Duration::from_millis(10);
@@ -30,7 +30,7 @@ const FEW: u64 = 20;
 
 /// A thread that serves. Dropped with the thread, whatever ends it: another reads in its stead.
 #[derive(Debug)]
-pub(super) struct Seated<'a>(&'a WorkerPool);
+pub(super) struct Seated<'a>(pub(super) &'a WorkerPool);
 
 impl Drop for Seated<'_> {
     fn drop(&mut self) {
@@ -99,11 +99,6 @@ impl WorkerPool {
             parked: Mutex::new(()),
             unpark: Condvar::new(),
         }
-    }
-
-    /// Has a thread take part.
-    pub(super) fn sit(&self) -> Seated<'_> {
-        Seated(self)
     }
 
     /// Begins an operation on the thread with this seat.
@@ -240,13 +235,8 @@ impl Watcher {
 /// Waits until there is a request; `false` if there will be none any more.
 fn is_asked(connection: &OwnedFd) -> bool {
     let mut asked = [PollFd::new(connection, PollFlags::IN)];
-    loop {
-        match poll(&mut asked, None) {
-            Err(Errno::INTR) => {}
-            Err(_) => return false,
-            Ok(_) => return asked.iter().all(|fd| fd.revents() == PollFlags::IN),
-        }
-    }
+    let is_told = retry_on_intr(|| poll(&mut asked, None)).is_ok();
+    is_told && asked.iter().all(|fd| fd.revents() == PollFlags::IN)
 }
 
 #[cfg(test)]
@@ -345,7 +335,7 @@ mod tests {
         let pool = Arc::clone(pool);
         let (done, is_done) = channel();
         let thread = thread::spawn(move || {
-            let _seated = pool.sit();
+            let _seated = Seated(&pool);
             for () in work {
                 drop(pool.begin(seat));
                 done.send(()).unwrap();

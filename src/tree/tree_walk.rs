@@ -241,7 +241,7 @@ impl<V: Visitor> Walk<'_, V> {
             }
             Err(error) => return self.visitor.failed(state, &place, error),
         };
-        let mut stream = Entries::with_buffer(fd, std::mem::take(buffer));
+        let mut stream = Entries::new(fd, std::mem::take(buffer));
         let listed = entries.fill(&mut stream);
         let fd;
         (fd, *buffer) = stream.into_parts();

@@ -76,13 +76,6 @@ pub(super) struct ChangedName {
     pub(super) is_first: bool,
 }
 
-impl ChangedName {
-    fn merge(&mut self, other: Self) {
-        self.lost_by.extend(other.lost_by);
-        self.is_first |= other.is_first;
-    }
-}
-
 /// Changes of one inode, each once.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Notice {
@@ -125,7 +118,9 @@ impl Notice {
 
     fn merge(&mut self, other: Self) {
         for (name, changed) in other.names {
-            self.names.entry(name).or_default().merge(changed);
+            let known = self.names.entry(name).or_default();
+            known.lost_by.extend(changed.lost_by);
+            known.is_first |= changed.is_first;
         }
         self.expired.extend(other.expired);
         for (file, is_gone) in other.files {
@@ -153,12 +148,6 @@ impl Notice {
 /// Notices by inode number.
 pub(super) type Notices = HashMap<u64, Notice>;
 
-fn merge(all: &mut Notices, others: Notices) {
-    for (number, notice) in others {
-        all.entry(number).or_default().merge(notice);
-    }
-}
-
 /// Notices to be repeated.
 #[derive(Debug, Default)]
 struct Repetitions {
@@ -171,8 +160,10 @@ struct Repetitions {
 
 impl Repetitions {
     fn add(&mut self, notices: &Notices) {
-        let again = |(&number, notice): (&u64, &Notice)| (number, notice.repetition());
-        merge(&mut self.recent, notices.iter().map(again).collect());
+        for (&number, notice) in notices {
+            let again = notice.repetition();
+            self.recent.entry(number).or_default().merge(again);
+        }
         self.since.get_or_insert_with(Instant::now);
     }
 
@@ -334,14 +325,10 @@ impl State {
         Some(next)
     }
 
-    fn is_left(&self, number: u64) -> bool {
-        self.leaving.iter().any(|leaving| leaving.from == number)
-    }
-
     /// The place in `ready` of the first inode that can be worked on now.
     fn first_free(&self) -> Option<usize> {
         let is_free = |&(number, since): &(u64, Instant)| {
-            since.elapsed() >= PATIENCE || !self.is_left(number)
+            since.elapsed() >= PATIENCE || self.leaving.iter().all(|leaving| leaving.from != number)
         };
         self.ready.iter().position(is_free)
     }
