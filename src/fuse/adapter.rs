@@ -14,10 +14,10 @@ use super::passthrough::{BackingId, Passthrough};
 use super::reply::Reply;
 use super::request::Request;
 use super::ring_plan::{NoRings, Plan};
-use super::status::{About, asks_status};
 use crate::coherence::Coherence;
 use crate::coherence::serving::Serving;
 use crate::fs::{FsError, Utf8Fs};
+use crate::records::{MountOptions, PolicyStatus};
 
 /// The settings with which a filesystem is served.
 #[derive(Debug)]
@@ -32,6 +32,21 @@ pub struct Service {
     pub readers: usize,
     /// The answers to `utf8fs status`.
     pub about: Arc<Mutex<About>>,
+}
+
+/// The part of the status that is known outside. Options and policy change when the policy is reloaded.
+#[derive(Debug, Clone, Default)]
+pub struct About {
+    /// The user who mounted, who may ask besides root.
+    pub owner: u32,
+    /// The backing directory.
+    pub backing: Vec<u8>,
+    /// The mount point.
+    pub mountpoint: Vec<u8>,
+    /// The options in force.
+    pub options: Option<MountOptions>,
+    /// The policy file in force, if there is one.
+    pub policy: Option<PolicyStatus>,
 }
 
 /// The filesystem towards the kernel.
@@ -113,7 +128,7 @@ impl Adapter {
             return uncounted(guard(operation, || self.interrupt(request)).or(Ok(Done::Never)));
         }
         // Counted nowhere, so that looking changes nothing.
-        if operation == Operation::Getxattr && asks_status(request) {
+        if operation == Operation::Getxattr && Self::asks_status(request) {
             let done = guard(operation, || self.answer_status(request, reply));
             return uncounted(done);
         }

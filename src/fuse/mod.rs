@@ -21,10 +21,9 @@ mod ring_plan;
 pub(crate) mod samples;
 mod start;
 pub mod status;
-mod status_reply;
 mod worker_pool;
 
-pub use adapter::Service;
+pub use adapter::{About, Service};
 pub use connection::Connection;
 pub use notify::Forgetting;
 pub use operation::Operation;

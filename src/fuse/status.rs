@@ -5,32 +5,116 @@
 //! `security` and `system`, so that it hides nothing below, and nobody can set it. The question is a request like any
 //! other: it takes no socket, no file and no name in the tree, and passes the sandbox.
 
+use std::collections::BTreeMap;
+
+use rustix::io::Errno;
+use strum::VariantArray as _;
+
+use super::adapter::{Adapter, Done};
 use super::layout::GetxattrIn;
+use super::metrics::LIMITS;
+use super::operation::Operation;
+use super::reply::Reply;
 use super::request::Request;
-use crate::fs::ROOT;
-use crate::records::{MountOptions, PolicyStatus};
+use crate::backing::xattr;
+use crate::fs::{FsError, ROOT};
+use crate::records::{
+    CacheTimes, MountStatus, RequestCounts, STATUS_FORMAT, Transport, whole_milliseconds,
+};
 
 /// The extended attribute of the root.
 pub const ATTRIBUTE: &[u8] = b"utf8fs.status";
 
-/// The part of the status that is known outside. Options and policy change when the policy is reloaded.
-#[derive(Debug, Clone, Default)]
-pub struct About {
-    /// The user who mounted, who may ask besides root.
-    pub owner: u32,
-    /// The backing directory.
-    pub backing: Vec<u8>,
-    /// The mount point.
-    pub mountpoint: Vec<u8>,
-    /// The options in force.
-    pub options: Option<MountOptions>,
-    /// The policy file in force, if there is one.
-    pub policy: Option<PolicyStatus>,
+impl Adapter {
+    /// Does this getxattr(2) ask for the status of the mount?
+    pub(super) fn asks_status(mut request: Request<'_>) -> bool {
+        request.node == ROOT
+            && request.arguments.record::<GetxattrIn>().is_ok()
+            && request.arguments.text() == Ok(ATTRIBUTE)
+    }
+
+    /// The answer to getxattr(2) where [`Self::asks_status`].
+    pub(super) fn answer_status(
+        &self,
+        mut request: Request<'_>,
+        reply: &mut Reply<'_>,
+    ) -> Result<Done, FsError> {
+        let GetxattrIn { size, .. } = request.arguments.record()?;
+        if ![0, self.about.lock().owner].contains(&request.caller.uid) {
+            return Err(Errno::PERM.into());
+        }
+        reply.sized(size, |room| match room.is_empty() {
+            true => Ok(xattr::MAX),
+            false => Ok(fit(self.status(), room)?),
+        })?;
+        Ok(Done::Now)
+    }
+
+    /// Returns the status of the mount.
+    fn status(&self) -> MountStatus {
+        let mut operations = BTreeMap::new();
+        let mut total = RequestCounts::default();
+        for operation in Operation::VARIANTS {
+            let counts = self.metrics.count(*operation);
+            total.requests += counts.requests;
+            total.errors += counts.errors;
+            total.backing_calls += counts.backing_calls;
+            total.microseconds += counts.microseconds;
+            operations.insert(operation.name().into(), counts);
+        }
+        let state = self.fs.state();
+        let rings = *self.rings.lock();
+        let about = self.about.lock().clone();
+        let offences = state.offences;
+        let watched = self.coherence.watched.as_ref();
+        MountStatus {
+            format: STATUS_FORMAT,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            pid: std::process::id(),
+            mountpoint: about.mountpoint.into(),
+            backing: about.backing.into(),
+            backing_fault: None,
+            uptime_seconds: whole_milliseconds(self.metrics.started.elapsed()),
+            total,
+            operations,
+            times_below_microseconds: LIMITS.to_vec(),
+            inodes: state.inodes,
+            open: state.open,
+            descriptors: state.descriptors,
+            indexes: state.indexes,
+            kept: CacheTimes {
+                names_seconds: whole_milliseconds(self.coherence.times.heard),
+                files_seconds: whole_milliseconds(self.coherence.times.unheard),
+                names_barred: self.coherence.barred_names(),
+            },
+            passthrough: self.passthrough,
+            transport: match rings {
+                Ok(threads_per_cpu) => Transport::IoUring { threads_per_cpu },
+                Err(reason) => Transport::Device {
+                    no_rings: <&str>::from(reason).into(),
+                },
+            },
+            watch: watched.ok().map(|watched| watched.status()),
+            unwatched: watched.err().cloned(),
+            offences: offences.rules(),
+            offences_by_verdict: offences.by_rule,
+            verdicts: offences.by_verdict(),
+            audit_records: offences.records,
+            audit_log_fails: offences.failing,
+            policy: about.policy,
+            options: about.options,
+        }
+    }
 }
 
-/// Does this getxattr(2) ask for the status of the mount?
-pub(super) fn asks_status(mut request: Request<'_>) -> bool {
-    request.node == ROOT
-        && request.arguments.record::<GetxattrIn>().is_ok()
-        && request.arguments.text() == Ok(ATTRIBUTE)
+/// Puts the status into `room`. Options that are too long, as of very many patterns, are left out.
+fn fit(mut status: MountStatus, room: &mut [u8]) -> Result<usize, Errno> {
+    let answer =
+        |status: &MountStatus| serde_json::to_vec(status).map_err(|_unserializable| Errno::IO);
+    let mut text = answer(&status)?;
+    if text.len() > room.len() {
+        status.options = None;
+        text = answer(&status)?;
+    }
+    xattr::answer(&text, room)
 }
