@@ -30,7 +30,7 @@ const SHOWN: usize = 100;
 pub(super) fn run(args: &AuditLogArgs) -> Result<ExitCode, CommandError> {
     check(args)?;
     let page = Page::create(args.html.as_deref(), &args.files)?;
-    let mut summary = LogSummary::new();
+    let mut summary = LogSummary::default();
     for file in &args.files {
         if let Err(error) = read_log(args, file, &mut summary) {
             summary.unread += 1;

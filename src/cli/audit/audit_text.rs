@@ -19,12 +19,11 @@ pub(super) fn lines(args: &AuditLogArgs, summary: &LogSummary) -> Vec<String> {
     let missing = summary.missing().into_iter();
     let missing = missing.filter(|(_, count)| *count > 0);
     lines.extend(missing.map(|(what, count)| number_row(count, what)));
-    let tables = summary.tables(args.top.unwrap_or(TOP));
-    for table in tables.iter().filter(|table| table.is_for_people()) {
+    for table in summary.tables_for_people(args.top.unwrap_or(TOP)) {
         lines.extend([String::new(), table.title.to_owned()]);
+        let more = table.distinct - table.rows.len();
         let rows = table.rows.iter();
         lines.extend(rows.map(|of| number_row(of.offences, &of.label)));
-        let more = table.distinct - table.rows.len();
         lines.extend((more > 0).then(|| format!("  and {more} more")));
     }
     lines.extend(over_time(args, summary));

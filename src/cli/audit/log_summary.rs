@@ -98,8 +98,6 @@ const TABLES: [(&str, &str); 6] = [
 /// The counts of all records.
 #[derive(Debug, Default)]
 pub(super) struct LogSummary {
-    /// The names of the users of this system.
-    user_names: HashMap<u32, String>,
     /// Number of lines that are not empty.
     pub(super) lines: u64,
     /// Number of records that are selected, of any event.
@@ -131,13 +129,6 @@ pub(super) struct LogSummary {
 }
 
 impl LogSummary {
-    pub(super) fn new() -> Self {
-        Self {
-            user_names: user_names(),
-            ..Self::default()
-        }
-    }
-
     pub(super) fn offences(&self) -> u64 {
         self.rules.sum()
     }
@@ -241,16 +232,9 @@ impl LogSummary {
         (unit, regroup(&self.hours, start))
     }
 
-    /// Returns the number of a user, and the name if there is one.
-    fn user(&self, uid: u32) -> String {
-        match self.user_names.get(&uid) {
-            Some(name) => format!("uid {uid} ({})", harmless(name)),
-            None => format!("uid {uid}"),
-        }
-    }
-
     /// Returns the tables of the summary, each with at most `most` rows.
     pub(super) fn tables(&self, most: usize) -> [Table; 6] {
+        let users = user_names();
         TABLES.map(|(key, title)| {
             let counts = self.counts.iter();
             let mut all: Vec<(&Key, &u64)> = counts
@@ -263,14 +247,24 @@ impl LogSummary {
             Table {
                 key,
                 title: if is_named { title } else { "" },
-                rows: rows.map(|(key, count)| self.row(key, **count)).collect(),
+                rows: rows.map(|(key, of)| self.row(key, **of, &users)).collect(),
                 distinct: all.len(),
             }
         })
     }
 
-    /// Returns a row for people and for programs.
-    fn row(&self, key: &Key, offences: u64) -> Row {
+    /// Returns the tables that are of interest to people.
+    pub(super) fn tables_for_people(&self, most: usize) -> impl Iterator<Item = Table> {
+        let tables = self.tables(most).into_iter();
+        tables.filter(|table| !table.title.is_empty() && !table.rows.is_empty())
+    }
+
+    /// Returns a row for people and for programs. `users` has the names of the users of this system.
+    fn row(&self, key: &Key, offences: u64, users: &HashMap<u32, String>) -> Row {
+        let user = |uid| match users.get(uid) {
+            Some(name) => format!("uid {uid} ({})", harmless(name)),
+            None => format!("uid {uid}"),
+        };
         let (label, mut fields) = match key {
             Key::Kinds(rule, kind) => {
                 let rule: &str = rule.into();
@@ -296,12 +290,12 @@ impl LogSummary {
                 (label, json!({"section": section}))
             }
             Key::Users(uid) => {
-                let fields = json!({"uid": uid, "user": self.user_names.get(uid)});
-                (self.user(*uid), fields)
+                let fields = json!({"uid": uid, "user": users.get(uid)});
+                (user(uid), fields)
             }
             Key::Commands(uid, command) => {
                 let fields = json!({"uid": uid, "command": command});
-                (format!("{} {command}", self.user(*uid)), fields)
+                (format!("{} {command}", user(uid)), fields)
             }
             Key::Directories(directory) => {
                 let directory = Name::of_path(directory);
@@ -337,17 +331,6 @@ pub(super) struct Row {
     /// For programs: an object.
     pub(super) fields: Value,
     pub(super) offences: u64,
-}
-
-impl Table {
-    /// Returns the largest number of offences in a row.
-    pub(super) fn largest(&self) -> u64 {
-        self.rows.first().map_or(0, |row| row.offences)
-    }
-
-    pub(super) fn is_for_people(&self) -> bool {
-        !self.title.is_empty() && !self.rows.is_empty()
-    }
 }
 
 /// Returns the sums of the counts over time that `key` puts together.

@@ -41,7 +41,6 @@ pub(super) fn page(args: &AuditLogArgs, summary: &LogSummary) -> String {
     let verdicts = verdicts.map(|(verdict, count)| (verdict.into(), count));
     let all = [("offences in the log", summary.offences())].into_iter();
     let rules = summary.rules.rows().into_iter().enumerate();
-    let tables = summary.tables(args.top.unwrap_or(TOP)).into_iter();
     let body = Body {
         files: files.join(", "),
         span: (summary.span).map(|(first, last)| (format!("{first:.0}"), format!("{last:.0}"))),
@@ -52,7 +51,7 @@ pub(super) fn page(args: &AuditLogArgs, summary: &LogSummary) -> String {
             .map(|(index, (rule, count))| (index, rule.into(), count))
             .filter(|(_, _, count)| *count > 0)
             .collect(),
-        tables: tables.filter(Table::is_for_people).collect(),
+        tables: summary.tables_for_people(args.top.unwrap_or(TOP)).collect(),
         invalid: summary.reasons(),
     };
     document("utf8fs audit", STYLE, None, &body.to_string())
