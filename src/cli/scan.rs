@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::args::ScanArgs;
-use super::output::{Output, grouped, open_input, print_lines, print_warning, quoted};
+use super::output::{Output, grouped, open_input, print_warning, quoted};
 use super::page::Page;
 use super::progress::{per_second, with_progress};
 use super::{CommandError, Doing, ExitCode, cannot_be, charset_map, config, reason, view};
@@ -46,21 +46,19 @@ pub(super) fn run(args: &ScanArgs) -> Result<ExitCode, CommandError> {
     let reports = reports.map(|report| Path::new(".").join(report));
     let inputs: Vec<PathBuf> = reports.chain(args.names_from.clone()).collect();
     let page = Page::create(args.html.as_deref(), &inputs)?;
+    let out = Output::stdout();
     // JSON objects, or the paths of names that offend.
-    let out = (args.json || args.null).then(Output::stdout);
-    let print = out.as_ref().map(|out| {
-        |line: &ScanLine| {
-            if args.json {
-                out.line(&json_line(line));
-            } else if let ScanLine::Entry(entry) = line
-                && entry.offends
-            {
-                out.bytes(&[entry.path.as_bytes(), b"\0"].concat());
-            }
-            !out.is_over()
+    let print = |line: &ScanLine| {
+        if args.json {
+            out.line(&json_line(line));
+        } else if let ScanLine::Entry(entry) = line
+            && entry.offends
+        {
+            out.bytes(&[entry.path.as_bytes(), b"\0"].concat());
         }
-    });
-    let sink = print.as_ref().map(|print| print as Sink<'_>);
+        !out.is_over()
+    };
+    let sink = (args.json || args.null).then_some(&print as Sink<'_>);
     let scan = match args.merge {
         true => merge(&args.directories, sink).map_err(|fault| {
             CommandError::usage(fault).hint("name the reports of all parts, each made once by 'utf8fs scan --shard I/N --json DIR >FILE', and with all typed alike but I")
@@ -74,14 +72,13 @@ pub(super) fn run(args: &ScanArgs) -> Result<ExitCode, CommandError> {
     if let Some(page) = page {
         page.write(&map_page::page(&done))?;
     }
-    match out {
-        Some(out) => {
-            let last = args.json.then(|| done.last_lines(args.shard.is_some()));
-            out.lines(last.into_iter().flatten().map(|line| json_line(&line)));
-            out.finish()?;
-        }
-        None => print_lines([summary_text::text(&done)])?,
+    if args.json {
+        let last = done.last_lines(args.shard.is_some());
+        out.lines(last.map(|line| json_line(&line)));
+    } else if !args.null {
+        out.line(&summary_text::text(&done));
     }
+    out.finish()?;
     let exit = exit(&done);
     if let Some(file) = proposal {
         charset_survey::propose(file, args, &done)?;
