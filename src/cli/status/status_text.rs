@@ -11,22 +11,17 @@ use crate::cli::text_table::{columns, head};
 use crate::names::Quoted;
 use crate::records::{MountStatus, Name, PolicyStatus, RequestCounts, Transport, add_fields};
 
-/// Fields that the first lines of a status or its tables show, as people read them.
-const SHOWN_APART: [&str; 14] = [
+/// Fields that the first lines of a status and the table of requests show, beside those that [`lines`] takes.
+const SHOWN_APART: [&str; 9] = [
     "format",
-    "version",
-    "pid",
     "mountpoint",
     "backing",
     "backing fault",
     "directory",
-    "uptime seconds",
     "total",
     "operations",
     "times below microseconds",
-    "offences by verdict",
     "policy",
-    "options",
 ];
 
 /// Stands for what is not there.
@@ -61,14 +56,14 @@ pub(super) fn lines(status: &Status) -> Vec<String> {
         Status::Mount(mount) => format!("{} shown at {}", mount.backing, mount.mountpoint),
         Status::Guard(guard) => format!("{} guarded", guard.directory),
     };
-    let field = |field: &str| document.get(field).unwrap_or(&Value::Null);
-    let uptime = span(field("uptime_seconds").as_f64().unwrap_or_default());
-    let [pid, version] = ["pid", "version"].map(|name| shown(field(name)));
-    let mut offences = fields(field("offences_by_verdict"));
+    let mut take = |field| document.get_mut(field).map(Value::take).unwrap_or_default();
+    let uptime = span(take("uptime_seconds").as_f64().unwrap_or_default());
+    let [pid, version] = ["pid", "version"].map(|name| shown(&take(name)));
+    let mut offences = fields(&take("offences_by_verdict"));
     offences.retain(|[_, verdicts]| verdicts != NOTHING);
     let tables = [
         ("offences by verdict", offences),
-        ("options in force", fields(field("options"))),
+        ("options in force", fields(&take("options"))),
     ];
     let mut lines = vec![format!(
         "{what}, for {uptime}, by process {pid}, utf8fs {version}"
@@ -127,41 +122,38 @@ fn requests(status: &MountStatus) -> Vec<String> {
     seen.retain(|(_, counts)| counts.requests > 0);
     seen.sort_by_key(|(_, counts)| std::cmp::Reverse(counts.requests));
     let limits = &status.times_below_microseconds;
-    let mut all = vec![0; limits.len() + 1];
+    let mut total = status.total.clone();
+    total.times = vec![0; limits.len() + 1];
     for (name, counts) in seen {
-        for (sum, more) in all.iter_mut().zip(&counts.times) {
+        for (sum, more) in total.times.iter_mut().zip(&counts.times) {
             *sum += more;
         }
-        table.push(row(name, counts, &counts.times, limits));
+        table.push(row(name, counts, limits));
     }
-    table.push(row("total", &status.total, &all, limits));
+    table.push(row("total", &total, limits));
     columns(&table, &[1, 2, 3, 4, 5, 6])
 }
 
-fn row(name: &str, counts: &RequestCounts, times: &[u64], limits: &[u64]) -> Vec<String> {
-    let ended: u64 = times.iter().sum();
+fn row(name: &str, counts: &RequestCounts, limits: &[u64]) -> Vec<String> {
+    let ended: u64 = counts.times.iter().sum();
     let mean = counts.microseconds.checked_div(ended);
+    // The limit that 99 of 100 stay below.
+    let mut below = 0;
+    let index = counts.times.iter().position(|count| {
+        below += count;
+        below >= ended - ended / 100
+    });
+    let limit = index.and_then(|index| limits.get(index));
+    let limit = limit.map_or_else(|| "longer".to_owned(), |limit| time(*limit));
     vec![
         harmless(name).into_owned(),
         counts.requests.to_string(),
         counts.errors.to_string(),
         counts.backing_calls.to_string(),
         time(counts.microseconds),
-        mean.map_or("-".to_owned(), time),
-        mean.map_or("-".to_owned(), |_| percentile_99(times, limits)),
+        mean.map_or(NOTHING.to_owned(), time),
+        mean.map_or(NOTHING.to_owned(), |_| limit),
     ]
-}
-
-/// Returns the limit that 99 of 100 stay below.
-fn percentile_99(times: &[u64], limits: &[u64]) -> String {
-    let all: u64 = times.iter().sum();
-    let mut below = 0;
-    let index = times.iter().position(|count| {
-        below += count;
-        below >= all - all / 100
-    });
-    let limit = index.and_then(|index| limits.get(index));
-    limit.map_or_else(|| "longer".to_owned(), |limit| time(*limit))
 }
 
 /// Says how requests come, and how to have the faster way where that is turned off.
