@@ -56,7 +56,7 @@ impl Directory {
 #[derive(Debug)]
 pub(super) struct Directories {
     /// Open for reading: handles are opened through its mount.
-    root: OwnedFd,
+    pub(super) root: OwnedFd,
     /// `None` for a directory that lies elsewhere.
     known: Mutex<HashMap<FileHandle, Option<Arc<Directory>>>>,
 }
@@ -70,11 +70,6 @@ impl Directories {
         let root = file::reopen(Dir::open_root(root)?, libc::O_RDONLY | libc::O_DIRECTORY)?;
         let known = Mutex::default();
         Ok(Self { root, known })
-    }
-
-    /// Returns the guarded directory.
-    pub(super) fn root(&self) -> &OwnedFd {
-        &self.root
     }
 
     /// Forgets all directories: one was moved, so that others may lie elsewhere now.

@@ -32,12 +32,13 @@ pub(super) struct Guarded {
     pub(super) status: Mutex<GuardStatus>,
     /// The number of directories that were renamed, anywhere on the filesystem.
     pub(super) moves: AtomicU64,
-    judge: Mutex<Arc<Judge>>,
+    /// The policy in force.
+    pub(super) judge: Mutex<Arc<Judge>>,
     pub(super) auditor: Arc<Auditor>,
     pub(super) pending: Pending,
     pub(super) requests: Requests,
     /// The names that were met since all events had been read, or a scan began: one that is both heard of and found counts once.
-    met: Mutex<HashSet<Key>>,
+    pub(super) met: Mutex<HashSet<Key>>,
     is_over: AtomicBool,
 }
 
@@ -75,11 +76,6 @@ impl Guarded {
         Arc::clone(&self.judge.lock())
     }
 
-    /// Puts another policy in force.
-    pub(super) fn replace_judge(&self, judge: Judge) {
-        *self.judge.lock() = Arc::new(judge);
-    }
-
     /// Has the end come?
     pub(super) fn is_over(&self) -> bool {
         self.is_over.load(Ordering::Relaxed)
@@ -90,11 +86,6 @@ impl Guarded {
         self.is_over.store(true, Ordering::Relaxed);
         self.pending.wake();
         self.requests.wake();
-    }
-
-    /// Forgets the names that were met.
-    pub(super) fn forget_met(&self) {
-        self.met.lock().clear();
     }
 
     /// Opens a directory. If it is moved again and again, a scan is to find the names that were made in it at that second or later.

@@ -49,7 +49,7 @@ pub(super) fn hear(guarded: &Guarded, mut events: NameEvents, end: &PipeReader) 
         // What was made before the end is heard of.
         is_over = events.wait(end, IDLE)?;
         if !guarded.requests.are_recent() {
-            guarded.forget_met();
+            guarded.met.lock().clear();
         }
         let woken = Instant::now();
         loop {
@@ -64,7 +64,11 @@ pub(super) fn hear(guarded: &Guarded, mut events: NameEvents, end: &PipeReader) 
             };
             let taken = events.take(|new| batch.take(new))?;
             if taken.is_overflow {
-                batch.overflowed();
+                guarded.status.lock().overflows += 1;
+                log::warn!(
+                    "more names were made than the kernel could report: the directory is scanned"
+                );
+                guarded.requests.ask_for_all(batch.since());
             }
             guarded.status.lock().events += taken.count;
             if taken.count < MANY {
@@ -111,13 +115,6 @@ impl Hearing<'_> {
         {
             self.guarded.meet(offender);
         }
-    }
-
-    /// More names were made than the kernel could keep.
-    fn overflowed(&self) {
-        self.guarded.status.lock().overflows += 1;
-        log::warn!("more names were made than the kernel could report: the directory is scanned");
-        self.guarded.requests.ask_for_all(self.since());
     }
 
     /// Returns the second from which on names may not have been heard of.

@@ -58,7 +58,7 @@ pub(super) fn mend_all(guarded: &Guarded, journal: &Journal) {
         }
         // After a full round more are due.
         if !is_full || has_failed {
-            thread::sleep(guarded.pending.grace().clamp(SHORTEST_ROUND, ROUND));
+            thread::sleep(guarded.pending.grace.clamp(SHORTEST_ROUND, ROUND));
         }
     }
     report_waiting(guarded, Instant::now() + FAREWELL);
@@ -116,7 +116,7 @@ fn mend(
         guarded,
         moving: Mutex::new(moving),
     };
-    let done = apply_live(guarded.directories.root(), journal, &plans, &results);
+    let done = apply_live(&guarded.directories.root, journal, &plans, &results);
     let moving = results.moving.into_inner().into_values();
     guarded
         .pending
@@ -165,7 +165,7 @@ fn plan(
             report_left(guarded, waiting, None);
             return false;
         };
-        if let Err(rest) = check_quiet(&dir, name, &stat, guarded.pending.grace()) {
+        if let Err(rest) = check_quiet(&dir, name, &stat, guarded.pending.grace) {
             waiting.rest = rest;
             let since = Timestamp::now().duration_since(waiting.offender.time);
             if since.as_secs() > LONG {
@@ -374,7 +374,7 @@ mod tests {
             Auditor::new(&config, sink, Vec::new()),
             Duration::ZERO,
         );
-        let opened = guarded.directories.root().try_clone().unwrap();
+        let opened = guarded.directories.root.try_clone().unwrap();
         scan(&guarded, vec![opened], ALL);
         guarded
     }
@@ -392,7 +392,7 @@ mod tests {
         let root = tempfile::tempdir_in("/dev/shm").unwrap();
         let keys = PolicyFile::parse("unique = 'casefold'").unwrap();
         let guarded = guarded(root.path(), keys);
-        let handle = FileHandle::of(guarded.directories.root()).unwrap().unwrap();
+        let handle = FileHandle::of(&guarded.directories.root).unwrap().unwrap();
         let (directory, dir) = guarded.open(&handle, ALL).unwrap();
         let name = BackingName::parse(b"readme").unwrap();
         let maker = Arc::new(Maker::default());
@@ -451,7 +451,7 @@ mod tests {
             std::fs::create_dir(&directory).unwrap();
         }
         let guarded = guarded(root.path(), renaming());
-        let opened = guarded.directories.root();
+        let opened = &guarded.directories.root;
         let journal = Journal::open_growing(&logs.path().join("journal"), opened, b"", "");
         let due = guarded.pending.take_due(MOST);
         mend(&guarded, &journal.unwrap(), due).unwrap();

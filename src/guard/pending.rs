@@ -1,7 +1,6 @@
 //! Offenders that wait to be renamed, by their directories.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
@@ -30,12 +29,6 @@ pub(super) struct Waiting {
     pub(super) is_reported: bool,
 }
 
-impl Waiting {
-    fn user(&self) -> u32 {
-        self.offender.maker.uid
-    }
-}
-
 /// The offenders of one directory.
 pub(super) type Batch = HashMap<BackingName, Waiting>;
 
@@ -49,7 +42,7 @@ struct Table {
 impl Table {
     /// Adds one, in place of one of its name.
     fn insert(&mut self, waiting: Waiting) {
-        *self.by_user.entry(waiting.user()).or_default() += 1;
+        *self.by_user.entry(waiting.offender.maker.uid).or_default() += 1;
         let replaced = self.waiting.insert(waiting.offender.key(), waiting);
         self.uncount(replaced.iter());
     }
@@ -57,13 +50,11 @@ impl Table {
     /// Counts no longer those that were taken out.
     fn uncount<'w>(&mut self, taken: impl Iterator<Item = &'w Waiting>) {
         for waiting in taken {
-            if let Entry::Occupied(mut count) = self.by_user.entry(waiting.user()) {
-                *count.get_mut() -= 1;
-                if *count.get() == 0 {
-                    count.remove();
-                }
+            if let Some(count) = self.by_user.get_mut(&waiting.offender.maker.uid) {
+                *count -= 1;
             }
         }
+        self.by_user.retain(|_, count| *count > 0);
     }
 }
 
@@ -71,7 +62,7 @@ impl Table {
 #[derive(Debug)]
 pub(super) struct Pending {
     /// Time for which an entry has to be left alone.
-    grace: Duration,
+    pub(super) grace: Duration,
     most: usize,
     table: Mutex<Table>,
     changed: Condvar,
@@ -85,11 +76,6 @@ impl Pending {
             table: Mutex::default(),
             changed: Condvar::new(),
         }
-    }
-
-    /// Returns how long an entry has to be left alone.
-    pub(super) fn grace(&self) -> Duration {
-        self.grace
     }
 
     /// Returns how many wait.
@@ -152,7 +138,7 @@ impl Pending {
         let now = Instant::now();
         let mut taken_of: HashMap<u32, usize> = HashMap::new();
         let is_taken = |_: &Key, waiting: &mut Waiting| {
-            let taken = taken_of.entry(waiting.user()).or_default();
+            let taken = taken_of.entry(waiting.offender.maker.uid).or_default();
             let is_taken = waiting.due <= now && *taken < most;
             *taken += usize::from(is_taken);
             is_taken
@@ -245,7 +231,7 @@ mod tests {
         add(&pending, 2, 500, 8);
         let due = pending.take_due(10);
         let taken = due.values().flat_map(HashMap::values);
-        let mut users: Vec<u32> = taken.map(Waiting::user).collect();
+        let mut users: Vec<u32> = taken.map(|waiting| waiting.offender.maker.uid).collect();
         users.sort_unstable();
         assert_eq!(users, [[7; 10].as_slice(), &[8; 2]].concat());
         assert_eq!(pending.count(), 190);

@@ -45,15 +45,15 @@ pub fn run(mut options: GuardOptions) -> Result<(), CommandError> {
     flag::register(libc::SIGIO, Arc::default()).doing("catch signals")?;
     let manager = Manager::find();
     let directories = Directories::new(&checked.backing).doing("open the directory")?;
-    let events = NameEvents::of(directories.root()).map_err(|error| cannot_hear(&path, &error))?;
-    let handle = FileHandle::of(directories.root()).doing("look at the directory")?;
+    let events = NameEvents::of(&directories.root).map_err(|error| cannot_hear(&path, &error))?;
+    let handle = FileHandle::of(&directories.root).doing("look at the directory")?;
     if handle.is_none_or(|handle| directories.find(&handle).is_none()) {
         return Err(cannot_hear(
             &path,
             &io::Error::from_raw_os_error(libc::EOPNOTSUPP),
         ));
     }
-    let status = StatusFile::open(directories.root()).map_err(|error| {
+    let status = StatusFile::open(&directories.root).map_err(|error| {
         CommandError::io("write the status to /run/utf8fs", &error)
             .hint("one guard of a directory is enough")
     })?;
@@ -147,8 +147,8 @@ fn open_journal(
             fault
         }
     };
-    let lock = TreeLock::take(directories.root()).map_err(unfit)?;
-    let (root, tree) = (directories.root(), directory.as_os_str().as_bytes());
+    let lock = TreeLock::take(&directories.root).map_err(unfit)?;
+    let (root, tree) = (&directories.root, directory.as_os_str().as_bytes());
     let journal = Journal::open_growing(path, root, tree, "guard").map_err(unfit)?;
     Ok(Some((lock, journal)))
 }
@@ -162,7 +162,7 @@ fn reload(guarded: &Guarded, options: &GuardOptions, read: Reading) {
             ]);
         }
         let sections = resolved.rules.sections().len();
-        guarded.replace_judge(Judge::new(resolved, &options.charset_map));
+        *guarded.judge.lock() = Arc::new(Judge::new(resolved, &options.charset_map));
         Ok(sections)
     });
     note_reload(&mut guarded.status.lock().policy, read);

@@ -38,7 +38,7 @@ pub(super) fn scan_all(guarded: &Guarded) {
         };
         let start = Instant::now();
         if let Some(since) = asked.all {
-            let root = guarded.directories.root().try_clone();
+            let root = guarded.directories.root.try_clone();
             scan(guarded, root.into_iter().collect(), since);
         } else if !asked.directories.is_empty() {
             let handles = asked.directories.iter();
@@ -46,7 +46,14 @@ pub(super) fn scan_all(guarded: &Guarded) {
             let opened = opened.map(|(_, dir)| dir.into_fd()).collect();
             scan(guarded, opened, ALL);
         }
-        compare(guarded, &asked.newcomers);
+        for (handle, newcomers) in &asked.newcomers {
+            if !guarded.is_over()
+                && let Some((_, dir)) = guarded.open(handle, ALL)
+                && let Ok(names) = EntryList::read(&dir)
+            {
+                guarded.compare(newcomers, &names, &dir);
+            }
+        }
         rest = rest.saturating_sub(start - ended) + start.elapsed() * 4;
         (rest, ended) = (rest.min(CREDIT + LONGEST_REST), Instant::now());
     }
@@ -64,17 +71,6 @@ pub(super) fn scan(guarded: &Guarded, roots: Vec<OwnedFd>, since: i64) {
         log::error!("the directory cannot be scanned: {error}");
     }
     guarded.status.lock().scans += 1;
-}
-
-/// Compares new names with their siblings.
-fn compare(guarded: &Guarded, directories: &HashMap<FileHandle, Newcomers>) {
-    for (handle, newcomers) in directories.iter().take_while(|_| !guarded.is_over()) {
-        if let Some((_, dir)) = guarded.open(handle, ALL)
-            && let Ok(names) = EntryList::read(&dir)
-        {
-            guarded.compare(newcomers, &names, &dir);
-        }
-    }
 }
 
 struct Finder<'g> {

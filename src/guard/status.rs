@@ -50,8 +50,16 @@ impl StatusFile {
     pub(super) fn write_all(&self, guarded: &Guarded, end: &PipeReader) {
         let start = Instant::now();
         loop {
-            let mut line = json_line(&status(guarded, start.elapsed()));
-            line.push('\n');
+            let counts = guarded.auditor.counts();
+            let status = GuardStatus {
+                uptime_seconds: whole_milliseconds(start.elapsed()),
+                waiting: u64::try_from(guarded.pending.count()).unwrap_or(u64::MAX),
+                offences: counts.rules(),
+                verdicts: counts.by_verdict(),
+                audit_records: counts.records,
+                ..guarded.status.lock().clone()
+            };
+            let line = json_line(&status) + "\n";
             let length = u64::try_from(line.len()).unwrap_or(0);
             let written = self.0.write_all_at(line.as_bytes(), 0);
             if let Err(error) = written.and_then(|()| self.0.set_len(length)) {
@@ -64,18 +72,6 @@ impl StatusFile {
                 return;
             }
         }
-    }
-}
-
-fn status(guarded: &Guarded, uptime: Duration) -> GuardStatus {
-    let counts = guarded.auditor.counts();
-    GuardStatus {
-        uptime_seconds: whole_milliseconds(uptime),
-        waiting: u64::try_from(guarded.pending.count()).unwrap_or(u64::MAX),
-        offences: counts.rules(),
-        verdicts: counts.by_verdict(),
-        audit_records: counts.records,
-        ..guarded.status.lock().clone()
     }
 }
 
