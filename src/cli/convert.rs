@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use super::args::{ConvertArgs, values};
 use super::output::{Output, counted, print_lines, print_note};
 use super::{CommandError, Doing};
-use crate::codec::{Charset, ConvertError, ConvertFault, Converter, Encoding, Repair};
+use crate::codec::{Charset, Coding, ConvertError, ConvertFault, Converter, Encoding, Repair};
 
 /// Converts standard input to standard output, or lists the labels.
 ///
@@ -18,7 +18,8 @@ pub(super) fn run(args: &ConvertArgs) -> Result<(), CommandError> {
     let out = Output::stdout();
     if let Some(repair) = args.lossy
         && repair != Repair::Replace
-        && !from.is_of_octets()
+        && let Coding::Form(encoding) = from
+        && !encoding.is_file_system_safe()
     {
         let (repair, label) = (<&str>::from(repair), from.label());
         let message = format!("--lossy {repair} is about single bytes, and {label} has none");
@@ -49,7 +50,7 @@ pub(super) fn run(args: &ConvertArgs) -> Result<(), CommandError> {
     let done = pump(&mut converter, &out, explain);
     out.finish()?;
     done?;
-    let repairs = converter.repairs();
+    let repairs = converter.repairs;
     if let Some(first) = repairs.first {
         let (sequences, place) = (counted(repairs.count, "sequence"), place(&first));
         print_note(&format!("repaired {sequences}, the first at {place}"));

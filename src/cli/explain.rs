@@ -210,7 +210,7 @@ pub(super) fn run(args: &ExplainArgs) -> Result<ExitCode, CommandError> {
             .hint("give names, or --hex BYTES, or -0 for names on standard input"));
     }
     let out = Output::stdout();
-    let (mut exit, mut guesser) = (ExitCode::Ok, Guesser::new());
+    let (mut exit, mut guesser) = (ExitCode::Ok, Guesser::default());
     let typed = args.names.iter().chain(&args.hex);
     let typed = typed.map(|name| name.as_bytes().to_vec());
     let read = args.null.then(|| io::stdin().lock().split(0));

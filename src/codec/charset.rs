@@ -75,14 +75,6 @@ pub fn is_meaningless(c: char) -> bool {
 }
 
 impl Charset {
-    /// Finds the charset with this label or alias; neither case nor `-` and `_` matter.
-    ///
-    /// # Errors
-    /// No such charset, or one that is kept out on purpose.
-    pub fn from_label(label: &str) -> Result<Self, UnknownCharset> {
-        labels::find(label)
-    }
-
     /// The preferred label, lower case: `iso-8859-1`.
     pub fn label(self) -> &'static str {
         self.0.label
@@ -90,7 +82,7 @@ impl Charset {
 
     /// Returns its aliases: those of IANA, and names of Windows, glibc and Python.
     pub fn aliases(self) -> impl Iterator<Item = &'static str> {
-        labels::names(self).skip(1)
+        self.0.aliases.split_ascii_whitespace()
     }
 
     /// Returns how often names on disks and in archives are in it, against other charsets, and the codes of the languages that are

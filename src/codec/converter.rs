@@ -39,14 +39,6 @@ impl Coding {
         }
     }
 
-    /// Is it made of octets, not of wider units?
-    pub fn is_of_octets(self) -> bool {
-        match self {
-            Self::Form(encoding) => encoding.is_file_system_safe(),
-            Self::Legacy(_) => true,
-        }
-    }
-
     /// See [`Encoding::decode_into`].
     fn decode_into(
         self,
@@ -155,7 +147,8 @@ pub struct Converter {
     offset: u64,
     /// Output that is not given out yet, since what follows may change it.
     written: Vec<u8>,
-    repairs: Repairs,
+    /// What was repaired so far.
+    pub repairs: Repairs,
 }
 
 impl Converter {
@@ -170,11 +163,6 @@ impl Converter {
             written: Vec::new(),
             repairs: Repairs::default(),
         }
-    }
-
-    /// Returns the repairs up to now.
-    pub fn repairs(&self) -> Repairs {
-        self.repairs
     }
 
     /// Takes the next piece of the input, and adds to `output` what is certain by now.

@@ -22,11 +22,9 @@
 mod draft;
 mod octets;
 mod read;
-mod subpart;
 #[cfg(test)]
 mod tests;
 mod units;
-mod write;
 
 use super::{DecodeError, Malformed, label_key};
 use octets::Rules;
@@ -260,28 +258,6 @@ impl Encoding {
         self.into()
     }
 
-    /// The name for people: `UTF-8`, `FSS-UTF`, `Modified UTF-8`, ...
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Utf8 => "UTF-8",
-            Self::Utf8Rfc2279 => "UTF-8 of RFC 2279",
-            Self::FssUtf => "FSS-UTF",
-            Self::FssUtfDraft => "FSS-UTF of the X/Open draft",
-            Self::FssUtfXutf => "FSS-UTF of the 32-bit note",
-            Self::Utf8Bmp => "UTF-8 of 16 bits",
-            Self::Mutf8 => "Modified UTF-8",
-            Self::Cesu8 => "CESU-8",
-            Self::Wtf8 => "WTF-8",
-            Self::Utf8b => "UTF-8B",
-            Self::Utf16Be => "UTF-16BE",
-            Self::Utf16Le => "UTF-16LE",
-            Self::Ucs2Be => "UCS-2BE",
-            Self::Ucs2Le => "UCS-2LE",
-            Self::Ucs4Be => "UCS-4BE",
-            Self::Ucs4Le => "UCS-4LE",
-        }
-    }
-
     /// Finds the encoding with this label; neither case nor `-` and `_` matter.
     ///
     /// ```
@@ -312,6 +288,35 @@ impl Encoding {
     /// Is what RFC 3629 spells, where it is well-formed at all, spelled by the same octets?
     pub fn shares_table_of_utf8(self) -> bool {
         matches!(self.scheme(), Scheme::Octets(_))
+    }
+
+    /// The octets of `code_points`.
+    ///
+    /// A high surrogate before a low one encodes that pair's one character in `mutf-8`, where the octets are the
+    /// same, and in `wtf-8`, which cannot write them otherwise.
+    ///
+    /// # Errors
+    /// The index of the first code point that it lacks.
+    pub fn encode(self, code_points: &[u32]) -> Result<Vec<u8>, usize> {
+        let mut bytes = Vec::with_capacity(code_points.len());
+        self.encode_into(code_points, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Adds the octets of `code_points` to `bytes`.
+    ///
+    /// # Errors
+    /// The index of the first code point that it lacks; what comes before it was added.
+    pub fn encode_into(self, code_points: &[u32], bytes: &mut Vec<u8>) -> Result<(), usize> {
+        let push: &dyn Fn(u32, &mut Vec<u8>) -> Option<()> = match self.scheme() {
+            Scheme::Octets(rules) => &|c, bytes| octets::push(c, rules, bytes),
+            Scheme::Draft => &draft::push,
+            Scheme::Units(unit, order) => &move |c, bytes| units::push(c, unit, order, bytes),
+        };
+        for (index, &code_point) in code_points.iter().enumerate() {
+            push(code_point, bytes).ok_or(index)?;
+        }
+        Ok(())
     }
 
     fn scheme(self) -> Scheme {
@@ -349,7 +354,24 @@ impl Piece {
 
 impl std::fmt::Display for Encoding {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.name())
+        f.write_str(match self {
+            Self::Utf8 => "UTF-8",
+            Self::Utf8Rfc2279 => "UTF-8 of RFC 2279",
+            Self::FssUtf => "FSS-UTF",
+            Self::FssUtfDraft => "FSS-UTF of the X/Open draft",
+            Self::FssUtfXutf => "FSS-UTF of the 32-bit note",
+            Self::Utf8Bmp => "UTF-8 of 16 bits",
+            Self::Mutf8 => "Modified UTF-8",
+            Self::Cesu8 => "CESU-8",
+            Self::Wtf8 => "WTF-8",
+            Self::Utf8b => "UTF-8B",
+            Self::Utf16Be => "UTF-16BE",
+            Self::Utf16Le => "UTF-16LE",
+            Self::Ucs2Be => "UCS-2BE",
+            Self::Ucs2Le => "UCS-2LE",
+            Self::Ucs4Be => "UCS-4BE",
+            Self::Ucs4Le => "UCS-4LE",
+        })
     }
 }
 

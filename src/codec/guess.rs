@@ -7,7 +7,7 @@
 //!
 //! ```
 //! use utf8fs::codec::guess::Guesser;
-//! let mut guesser = Guesser::new();
+//! let mut guesser = Guesser::default();
 //! guesser.add(b"\xF0\xF2\xE9\xF7\xE5\xF4.txt");
 //! let best = &guesser.guesses()[0];
 //! assert_eq!(best.charset.label(), "koi8-r");
@@ -31,7 +31,7 @@ use super::{Charset, Encoding, Malformed};
 pub use doubled::{Doubled, doubly_encoded};
 pub use mixture::{Mixture, TextGuess};
 pub use sample::Sample;
-use weigh::Candidates;
+use weigh::CANDIDATES;
 
 /// The least confidence in a text that is taken, unless people ask for another one.
 pub const CERTAIN: f64 = 0.9;
@@ -130,11 +130,6 @@ pub fn likely(guesses: &[Guess]) -> impl Iterator<Item = &Guess> {
 }
 
 impl Guesser {
-    /// No names yet.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Adds a name, of a file or of anything else. Well-formed UTF-8 needs no guess, but may have been encoded
     /// twice ([`Self::doubled`]).
     ///
@@ -150,9 +145,8 @@ impl Guesser {
                 *bits |= 1 << (byte & 63);
             }
         }
-        let candidates = Candidates::get();
-        self.unread.resize(candidates.len(), 0);
-        candidates.count_unread(name, &mut self.unread);
+        self.unread.resize(CANDIDATES.rows.len(), 0);
+        CANDIDATES.count_unread(name, &mut self.unread);
         self.sample.add(name);
     }
 
@@ -160,7 +154,7 @@ impl Guesser {
     pub fn merge(&mut self, other: &Self) {
         self.ill_formed += other.ill_formed;
         self.well_formed += other.well_formed;
-        self.unread.resize(Candidates::get().len(), 0);
+        self.unread.resize(CANDIDATES.rows.len(), 0);
         for (mine, theirs) in self.unread.iter_mut().zip(&other.unread) {
             *mine += theirs;
         }
@@ -176,7 +170,7 @@ impl Guesser {
     /// Can any names have made this guesser, which came from elsewhere?
     pub fn is_sound(&self) -> bool {
         let counts = &self.unread;
-        (counts.is_empty() || counts.len() == Candidates::get().len())
+        (counts.is_empty() || counts.len() == CANDIDATES.rows.len())
             && counts.iter().all(|count| *count <= self.ill_formed)
             && self.beyond_ascii <= self.well_formed
             && self.undone <= self.beyond_ascii
@@ -184,10 +178,7 @@ impl Guesser {
 
     /// Every reading that takes at least one of the ill-formed names, best first; none if there are no such names.
     pub fn guesses(&self) -> Vec<Guess> {
-        match self.ill_formed {
-            0 => Vec::new(),
-            _ => self.guesses_by(&Mixture::default().with(self)),
-        }
+        self.guesses_by(&Mixture::default().with(self))
     }
 
     /// Returns [`Self::guesses`], where the mixture of the names is known already.

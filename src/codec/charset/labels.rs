@@ -1,38 +1,41 @@
 //! From a label to a charset, or to a reason and the labels that look like it.
 
-use super::catalogue::CATALOGUE;
 use super::{Charset, UnknownCharset};
 use crate::codec::label_key;
 
-/// See [`Charset::from_label`].
-pub(super) fn find(label: &str) -> Result<Charset, UnknownCharset> {
-    let unknown = |reason, near| UnknownCharset {
-        label: label.to_owned(),
-        reason,
-        near,
-    };
-    let label = label.trim_ascii();
-    if let Some((before, _)) = label.split_once("//") {
-        let near = with_name(&label_key(before)).map(|charset| charset.label());
-        return Err(unknown(Some(LOSSY), near.into_iter().collect()));
+impl Charset {
+    /// Finds the charset with this label or alias; neither case nor `-` and `_` matter.
+    ///
+    /// # Errors
+    /// No such charset, or one that is kept out on purpose.
+    pub fn from_label(label: &str) -> Result<Self, UnknownCharset> {
+        let unknown = |reason, near| UnknownCharset {
+            label: label.to_owned(),
+            reason,
+            near,
+        };
+        let label = label.trim_ascii();
+        if let Some((before, _)) = label.split_once("//") {
+            let near = with_name(&label_key(before)).map(|charset| charset.label());
+            return Err(unknown(Some(LOSSY), near.into_iter().collect()));
+        }
+        let key = label_key(label);
+        if let Some(charset) = with_name(&key) {
+            return Ok(charset);
+        }
+        let reason = refusal(&key);
+        let near = reason.map_or_else(|| near(&key), |_| Vec::new());
+        Err(unknown(reason, near))
     }
-    let key = label_key(label);
-    if let Some(charset) = with_name(&key) {
-        return Ok(charset);
+
+    /// The label and the aliases.
+    pub(super) fn names(self) -> impl Iterator<Item = &'static str> {
+        std::iter::once(self.label()).chain(self.aliases())
     }
-    let reason = refusal(&key);
-    let near = reason.map_or_else(|| near(&key), |_| Vec::new());
-    Err(unknown(reason, near))
 }
 
 fn with_name(key: &str) -> Option<Charset> {
-    Charset::all().find(|charset| names(*charset).any(|name| label_key(name) == key))
-}
-
-/// The label and the aliases of a charset.
-pub(super) fn names(charset: Charset) -> impl Iterator<Item = &'static str> {
-    let Charset(entry) = charset;
-    std::iter::once(entry.label).chain(entry.aliases.split_ascii_whitespace())
+    Charset::all().find(|charset| charset.names().any(|name| label_key(name) == key))
 }
 
 /// The labels that look like this one, nearest first, at most five.
@@ -45,11 +48,10 @@ fn near(key: &str) -> Vec<&'static str> {
         return Vec::new();
     }
     let likeness = |name| strsim::normalized_damerau_levenshtein(key, &label_key(name));
-    let mut found: Vec<(f64, &'static str)> = CATALOGUE
-        .iter()
-        .map(|entry| {
-            let best = names(Charset(entry)).map(likeness).fold(0.0, f64::max);
-            (best, entry.label)
+    let mut found: Vec<(f64, &'static str)> = Charset::all()
+        .map(|charset| {
+            let best = charset.names().map(likeness).fold(0.0, f64::max);
+            (best, charset.label())
         })
         .filter(|(best, _)| *best >= ALIKE)
         .collect();

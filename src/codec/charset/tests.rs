@@ -2,7 +2,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::labels::names;
 use super::{Charset, EncodeError, Tables, is_same_component};
 use crate::codec::{DecodeError, Malformed};
 
@@ -306,7 +305,7 @@ fn labels_are_found_by_alias_in_any_case_and_with_either_dash() {
 fn no_two_charsets_share_a_label() {
     let mut seen = HashMap::new();
     for charset in Charset::all() {
-        for name in names(charset) {
+        for name in charset.names() {
             assert_eq!(Charset::from_label(name), Ok(charset), "{name}");
             let key = name.to_ascii_lowercase().replace(['-', '_'], "");
             let other = seen.insert(key, charset.label());

@@ -26,7 +26,7 @@ fn pieces(
             converter.convert(piece, &mut output)?;
         }
         converter.finish(&mut output)?;
-        Ok(converter.repairs().count)
+        Ok(converter.repairs.count)
     };
     let result = run();
     (output, result)

@@ -151,7 +151,7 @@ fn enough_letters(text: &str) -> f64 {
 /// The logarithm of the probability of a text in any language of the model.
 fn probability(text: &str) -> f64 {
     let scored = ScoredText::new(&text.nfc().collect::<String>());
-    let languages = model::languages().iter();
+    let languages = model::LANGUAGES.iter();
     weigh::log_sum(languages.map(|language| -scored.cost(language)))
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::weigh::{Candidate, Candidates, EVIDENCE, NO_CHARSET, ScoredTexts, noise};
+use super::weigh::{CANDIDATES, Candidate, EVIDENCE, NO_CHARSET, ScoredTexts, noise};
 use super::{Guesser, may_deceive, script};
 use crate::codec::Charset;
 
@@ -59,7 +59,7 @@ struct Reading {
 impl Default for Mixture {
     /// The prior before any name is seen.
     fn default() -> Self {
-        let rows = Candidates::get().rows.iter();
+        let rows = CANDIDATES.rows.iter();
         let priors = rows.flat_map(|row| {
             let shares = row.languages.iter();
             shares.map(|(_, share)| (row.prior + share).exp())
@@ -219,7 +219,7 @@ struct TextSum {
 fn readings(name: &[u8], texts: &mut ScoredTexts) -> Vec<Reading> {
     let mut costs: Vec<(usize, (usize, &Candidate), f64)> = Vec::new();
     let mut first = 0;
-    for candidate in &Candidates::get().rows {
+    for candidate in &CANDIDATES.rows {
         if let Some(text) = texts.index(candidate, name) {
             for (component, (language, _)) in (first..).zip(&candidate.languages) {
                 let cost = texts.cost(text, *language);

@@ -1,7 +1,7 @@
 //! Frequencies of letter pairs in each language, as `scripts/guess-model` counted them.
 
 use std::collections::HashMap;
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
 /// The languages as the script wrote them; its text up to the first NUL says what they were counted in.
 static MODEL: &[u8] = include_bytes!("model.bin");
@@ -97,14 +97,11 @@ fn cost_of_characters(
 }
 
 /// Every language of the model.
-pub(super) fn languages() -> &'static [Language] {
-    static LANGUAGES: OnceLock<Vec<Language>> = OnceLock::new();
-    LANGUAGES.get_or_init(|| {
-        let heading = MODEL.iter().take_while(|b| **b != 0).count() + 1;
-        let mut rest = MODEL.get(heading..).unwrap_or_default();
-        std::iter::from_fn(|| take(&mut rest)).collect()
-    })
-}
+pub(super) static LANGUAGES: LazyLock<Vec<Language>> = LazyLock::new(|| {
+    let heading = MODEL.iter().take_while(|b| **b != 0).count() + 1;
+    let mut rest = MODEL.get(heading..).unwrap_or_default();
+    std::iter::from_fn(|| take(&mut rest)).collect()
+});
 
 /// Takes one language off the front. Its code has 8 bytes, its kind 1, the number of characters 2, each character 2;
 /// then come the costs. Characters that make words by themselves also have the number of pairs in 2, each in 4, and

@@ -2,7 +2,7 @@ use super::{CERTAIN, Doubled, Guess, Guesser, Mixture, TextGuess, doubly_encoded
 use crate::codec::Charset;
 
 fn guesses<'a>(names: impl IntoIterator<Item = &'a [u8]>) -> Vec<Guess> {
-    let mut guesser = Guesser::new();
+    let mut guesser = Guesser::default();
     names.into_iter().for_each(|name| guesser.add(name));
     guesser.guesses()
 }
@@ -131,7 +131,7 @@ fn bytes_that_are_no_letters_anywhere_are_no_sure_guess() {
         b"DATB\xFF\xFE.bin",
         b"D\x80\xFF.bin",
     ];
-    let mut guesser = Guesser::new();
+    let mut guesser = Guesser::default();
     names.iter().for_each(|name| guesser.add(name));
     let mixture = Mixture::default().with(&guesser).part(1, 3).with(&guesser);
     for name in &names[..2] {
@@ -170,7 +170,7 @@ fn korean_that_could_be_an_overlong_slash_needs_siblings() {
     let charset = Charset::from_label("euc-kr").unwrap();
     let name = charset.encode("유리창.txt").unwrap();
     let likeliest = |siblings: &[&str]| {
-        let mut guesser = Guesser::new();
+        let mut guesser = Guesser::default();
         guesser.add(&name);
         let siblings = siblings.iter().map(|name| charset.encode(name).unwrap());
         siblings.for_each(|sibling| guesser.add(&sibling));
@@ -185,7 +185,7 @@ fn korean_that_could_be_an_overlong_slash_needs_siblings() {
 #[test]
 fn no_names_and_well_formed_names_make_no_guess() {
     assert!(guesses([]).is_empty());
-    let mut guesser = Guesser::new();
+    let mut guesser = Guesser::default();
     for name in [
         &b""[..],
         b".",
@@ -202,7 +202,7 @@ fn no_names_and_well_formed_names_make_no_guess() {
 
 #[test]
 fn names_that_a_charset_does_not_read_are_counted_and_do_not_spoil_the_rest() {
-    let mut guesser = Guesser::new();
+    let mut guesser = Guesser::default();
     for i in 0..50 {
         guesser.add(
             format!("{i}-")
@@ -233,12 +233,12 @@ fn order_and_grouping_of_names_make_no_difference() {
     let mut noise = Noise(42);
     let names: Vec<Vec<u8>> = (0..900).map(|_| noise.name()).collect();
     let add = |names: &mut dyn Iterator<Item = &Vec<u8>>| {
-        let mut guesser = Guesser::new();
+        let mut guesser = Guesser::default();
         names.for_each(|name| guesser.add(name));
         guesser
     };
     let whole = add(&mut names.iter());
-    let (mut left, mut right) = (Guesser::new(), Guesser::new());
+    let (mut left, mut right) = (Guesser::default(), Guesser::default());
     for part in names.chunks(77) {
         left.merge(&add(&mut part.iter()));
         let before = std::mem::replace(&mut right, add(&mut part.iter().rev()));
@@ -252,7 +252,7 @@ fn order_and_grouping_of_names_make_no_difference() {
 
 #[test]
 fn memory_is_bounded_and_long_names_take_linear_time() {
-    let mut guesser = Guesser::new();
+    let mut guesser = Guesser::default();
     let long = b"\xEF\xF0\xE8\xE2\xE5\xF2 ".repeat(15_000);
     for i in 0..400_u32 {
         let mut name = i.to_le_bytes().to_vec();
@@ -282,7 +282,7 @@ fn memory_is_bounded_and_long_names_take_linear_time() {
 
 #[test]
 fn every_language_and_charset_of_the_table_is_there() {
-    let models = super::model::languages();
+    let models = &super::model::LANGUAGES;
     for charset in Charset::all() {
         let (weight, languages) = charset.prior();
         assert!(weight > 0.0, "{charset:?}");
@@ -415,7 +415,7 @@ fn what_may_be_meant_is_not_undone_or_not_surely() {
 #[test]
 fn a_directory_of_doubly_encoded_names_is_surer_than_one_name() {
     let names = ["Â°", "Ã©", "Ã¼", "Ã±", "Å½"];
-    let mut guesser = Guesser::new();
+    let mut guesser = Guesser::default();
     names.iter().for_each(|name| guesser.add(name.as_bytes()));
     guesser.add("été".as_bytes());
     let all = guesser.doubled().unwrap();
@@ -455,7 +455,7 @@ fn every_byte_string_is_answered_and_every_undoing_can_be_done_again() {
 #[test]
 fn letters_that_are_another_character_by_chance_are_no_sign() {
     let names = ["ЄГЕР", "ЄСПЛ", "ЄЕСУ", "ЄКРН", "ЄВРЕЄЧОК"];
-    let mut guesser = Guesser::new();
+    let mut guesser = Guesser::default();
     for name in names {
         assert_eq!(doubly_encoded(name.as_bytes()), None, "{name}");
         guesser.add(name.as_bytes());

@@ -1,7 +1,7 @@
 //! Every charset on offer reads a sample of names; what it reads is weighed.
 
 use std::collections::HashMap;
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
 use super::model;
 use super::scored_text::ScoredText;
@@ -42,27 +42,18 @@ pub(super) struct Candidates {
     unassigned: Vec<u64>,
 }
 
+pub(super) static CANDIDATES: LazyLock<Candidates> = LazyLock::new(|| {
+    let rows: Vec<Candidate> = Charset::all().map(candidate).collect();
+    let lacking = |byte: usize| {
+        let lacks = rows.iter().map(|row| row.bytes.get(byte) == Some(&None));
+        let lacks = lacks.enumerate();
+        lacks.fold(0, |bits, (index, lacks)| bits | u64::from(lacks) << index)
+    };
+    let unassigned = (0..=0xFF).map(lacking).collect();
+    Candidates { rows, unassigned }
+});
+
 impl Candidates {
-    pub(super) fn get() -> &'static Self {
-        static CANDIDATES: OnceLock<Candidates> = OnceLock::new();
-        CANDIDATES.get_or_init(Self::new)
-    }
-
-    fn new() -> Self {
-        let rows: Vec<Candidate> = Charset::all().map(candidate).collect();
-        let lacking = |byte: usize| {
-            let lacks = rows.iter().map(|row| row.bytes.get(byte) == Some(&None));
-            let lacks = lacks.enumerate();
-            lacks.fold(0, |bits, (index, lacks)| bits | u64::from(lacks) << index)
-        };
-        let unassigned = (0..=0xFF).map(lacking).collect();
-        Self { rows, unassigned }
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.rows.len()
-    }
-
     /// Adds one for each candidate that does not decode the name reversibly.
     pub(super) fn count_unread(&self, name: &[u8], unread: &mut [u64]) {
         let start = name.iter().position(|byte| !byte.is_ascii());
@@ -106,7 +97,7 @@ fn candidate(charset: Charset) -> Candidate {
         prior: (prior / weights).ln(),
         languages: languages
             .filter_map(|code| {
-                let index = model::languages().iter().position(|row| row.code == code)?;
+                let index = model::LANGUAGES.iter().position(|row| row.code == code)?;
                 Some((index, (weight(code) / total).ln()))
             })
             .collect(),
@@ -119,7 +110,7 @@ fn candidate(charset: Charset) -> Candidate {
 
 /// Weighs these names of a guesser under every charset; best first, without examples.
 pub(super) fn guesses(names: &[&[u8]], guesser: &Guesser) -> Vec<Guess> {
-    let candidates = &Candidates::get().rows;
+    let candidates = &CANDIDATES.rows;
     let mut texts = ScoredTexts::default();
     let mut read = |row: &Candidate, name: &&[u8]| {
         let text = texts.index(row, name)?;
@@ -254,9 +245,7 @@ pub(super) fn noise(name: &[u8], least: f64) -> f64 {
         return bytes;
     }
     let text = ScoredText::new(&text);
-    let costs = model::languages()
-        .iter()
-        .map(|language| text.cost(language));
+    let costs = model::LANGUAGES.iter().map(|language| text.cost(language));
     bytes.min(rest + costs.fold(f64::INFINITY, f64::min))
 }
 
@@ -272,7 +261,7 @@ impl ScoredTexts {
         let text = candidate.charset.decode_reversibly(name)?;
         let next = self.readings.len();
         let index = *self.indices.entry(text).or_insert_with_key(|text| {
-            let costs = vec![None; model::languages().len()];
+            let costs = vec![None; model::LANGUAGES.len()];
             self.readings.push((ScoredText::new(text), costs));
             next
         });
@@ -287,7 +276,7 @@ impl ScoredTexts {
     pub(super) fn cost(&mut self, reading: usize, language: usize) -> f64 {
         let cost = |(text, costs): &mut (ScoredText, Vec<Option<f64>>)| {
             let known = costs.get_mut(language)?;
-            let model = model::languages().get(language)?;
+            let model = model::LANGUAGES.get(language)?;
             Some(*known.get_or_insert_with(|| text.cost(model)))
         };
         let cost = self.readings.get_mut(reading).and_then(cost);

@@ -46,7 +46,7 @@ impl CharsetChoice {
                 ill_formed += 1;
             }
         }
-        let mut names = Guesser::new();
+        let mut names = Guesser::default();
         for sample in [text, bytes] {
             let sample = sample.names().take(WEIGHED);
             sample.for_each(|name| names.add(name));

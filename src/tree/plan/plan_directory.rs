@@ -45,7 +45,7 @@ pub fn plan(
     let is_unread = |line: &PlanLine| matches!(line.reason, Reason::Unreadable | Reason::Control);
     if options.from != CharsetSource::Auto && lines.iter().any(is_unread) {
         // People choose from what these names may be.
-        let mut names = Guesser::new();
+        let mut names = Guesser::default();
         let left = lines.iter().filter(|line| is_unread(line));
         left.for_each(|line| names.add(line.old.as_bytes()));
         let mixture = tree.part(&names, names.ill_formed);

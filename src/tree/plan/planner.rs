@@ -54,7 +54,7 @@ impl Planner<'_> {
         };
         let roots = std::slice::from_ref(self.root);
         if self.options.needs_guesses() {
-            let mut names = Guesser::new();
+            let mut names = Guesser::default();
             for (part, _) in walk(roots, Mounts::Stay, threads(), &visitor)? {
                 names.merge(&part);
             }

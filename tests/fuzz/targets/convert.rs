@@ -61,5 +61,5 @@ fn convert(from: Coding, to: Coding, lossy: Option<Repair>, stream: &[u8], size:
         .chunks(size.max(1))
         .try_for_each(|piece| converter.convert(piece, &mut output))
         .and_then(|()| converter.finish(&mut output));
-    (output, result.map(|()| converter.repairs().count))
+    (output, result.map(|()| converter.repairs.count))
 }

@@ -9,8 +9,8 @@ use utf8fs::codec::guess::{Guesser, doubly_encoded};
 
 fuzz_target!(|input: &[u8]| {
     let names: Vec<&[u8]> = input.split(|&octet| octet == b'\n').collect();
-    let mut guesser = Guesser::new();
-    let mut halves = [Guesser::new(), Guesser::new()];
+    let mut guesser = Guesser::default();
+    let mut halves = [Guesser::default(), Guesser::default()];
     for (number, name) in names.iter().enumerate() {
         guesser.add(name);
         halves[number % 2].add(name);

@@ -282,7 +282,7 @@ fn lines(directory: &Directory, tree: &CharsetChoice) -> Vec<PlanLine> {
 
 /// Plans the directories of a tree; the scores by charset.
 fn score(directories: &[Directory]) -> BTreeMap<&'static str, Score> {
-    let mut names = Guesser::new();
+    let mut names = Guesser::default();
     let all = directories.iter().flat_map(Directory::keys);
     all.for_each(|name| names.add(name));
     let tree = CharsetChoice::of(&names);

@@ -346,7 +346,7 @@ fn charsets_are_guessed_for_each_directory_where_its_names_tell() {
         "Договор аренды.doc",
     ];
     let (french, russian) = (encode("iso-8859-1", &french), encode("koi8-r", &russian));
-    let mut guesser = Guesser::new();
+    let mut guesser = Guesser::default();
     for _ in 0..40 {
         french.iter().for_each(|name| guesser.add(name));
     }
