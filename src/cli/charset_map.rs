@@ -5,7 +5,7 @@ use std::path::Path;
 use super::output::{print_warning, quoted};
 use super::{CommandError, cannot_be};
 use crate::daemon::mount_policy::{line_and_column, table_fault};
-use crate::names::{CharsetMap, CharsetSource, DirectoryPattern, Quoted};
+use crate::names::{CharsetMap, CharsetRule, CharsetSource, DirectoryPattern, Quoted};
 use crate::records::CharsetMapFile;
 
 /// Reads a charset map.
@@ -54,7 +54,8 @@ pub(super) fn set(map: &mut CharsetMap, entry: &str) -> Result<(), CommandError>
     let (path, charsets) = parts.ok_or_else(|| wrong("it must be DIR=CHARSET"))?;
     let pattern = DirectoryPattern::parse(path).map_err(|error| wrong(&error.reason))?;
     let charsets: Vec<&str> = charsets.split(',').collect();
-    map.push_first(pattern, source("--set-charset", &charsets)?);
+    let source = source("--set-charset", &charsets)?;
+    map.rules.insert(0, CharsetRule::new(pattern, source));
     Ok(())
 }
 

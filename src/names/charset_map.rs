@@ -7,18 +7,15 @@ use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::Quoted;
-use super::escape::escape;
 use super::patterns::{PatternError, Patterns};
 use crate::codec::{Charset, UnknownCharset};
 
 /// The source of the text of ill-formed names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CharsetSource {
-    /// None is known: they are left, and reported.
-    Nothing,
     /// They are left on purpose.
     Leave,
-    /// The first of these charsets that takes a name and gives it back byte for byte.
+    /// The first of these charsets that takes a name and gives it back byte for byte. What none takes is left, and reported.
     Charsets(Vec<Charset>),
     /// The likeliest text of each name, with the names of its directory and of the whole tree as evidence.
     Auto,
@@ -31,7 +28,6 @@ impl CharsetSource {
     /// A label that is not on offer, or a word among others.
     pub fn of(labels: &[&str]) -> Result<Self, String> {
         match labels {
-            [] => Ok(Self::Nothing),
             ["auto"] => Ok(Self::Auto),
             ["leave"] => Ok(Self::Leave),
             labels if labels.contains(&"auto") || labels.contains(&"leave") => {
@@ -82,7 +78,7 @@ pub struct DirectoryPattern {
 #[derive(Debug, Clone)]
 enum Component {
     AnyDirectories,
-    Literal(Box<[u8]>),
+    Literal(Box<str>),
     Glob(Box<Patterns>),
 }
 
@@ -95,7 +91,7 @@ impl DirectoryPattern {
         let component = |text: &str| {
             Ok(match text {
                 "**" => Component::AnyDirectories,
-                text if !text.contains(GLOB) => Component::Literal(text.as_bytes().into()),
+                text if !text.contains(GLOB) => Component::Literal(text.into()),
                 text => Component::Glob(Box::new(Patterns::new(&[text.to_owned()])?)),
             })
         };
@@ -120,10 +116,7 @@ impl DirectoryPattern {
         for name in names {
             pattern.push('/');
             // Whatever is not UTF-8 is escaped.
-            for c in written(name)
-                .utf8_chunks()
-                .flat_map(|chunk| chunk.valid().chars())
-            {
+            for c in written(name).chars() {
                 pattern.extend(GLOB.contains(&c).then_some('\\'));
                 pattern.push(c);
             }
@@ -140,14 +133,14 @@ impl DirectoryPattern {
 const GLOB: [char; 7] = ['*', '?', '[', ']', '{', '}', '\\'];
 
 /// Returns a name as patterns are compared with it.
-fn written(name: &[u8]) -> Cow<'_, [u8]> {
-    if std::str::from_utf8(name).is_ok() {
-        return Cow::Borrowed(name);
+fn written(name: &[u8]) -> Cow<'_, str> {
+    if let Ok(text) = std::str::from_utf8(name) {
+        return Cow::Borrowed(text);
     }
-    let mut written = Vec::with_capacity(name.len());
+    let mut written = String::with_capacity(name.len());
     for chunk in name.utf8_chunks() {
-        written.extend(escape(chunk.valid().as_bytes(), 1, |_, _| false).bytes);
-        written.extend(escape(chunk.invalid(), 1, |_, _| true).bytes);
+        written += &chunk.valid().replace('%', "%25");
+        written.extend(chunk.invalid().iter().map(|octet| format!("%{octet:02X}")));
     }
     Cow::Owned(written)
 }
@@ -155,44 +148,33 @@ fn written(name: &[u8]) -> Cow<'_, [u8]> {
 /// The charsets of the directories of a tree.
 #[derive(Debug, Default)]
 pub struct CharsetMap {
-    rules: Vec<CharsetRule>,
+    /// Of several rules for one directory the first one holds.
+    pub rules: Vec<CharsetRule>,
 }
 
 /// The charsets of the directories that a pattern stands for.
 #[derive(Debug)]
-struct CharsetRule {
+pub struct CharsetRule {
     pattern: DirectoryPattern,
-    source: CharsetSource,
+    /// The source of the text of ill-formed names in them.
+    pub source: CharsetSource,
     /// Was the zone of such a directory asked for?
     is_matched: AtomicBool,
 }
 
-impl CharsetMap {
-    /// Adds a rule. Of several rules for one directory the first one holds.
-    pub fn push(&mut self, pattern: DirectoryPattern, source: CharsetSource) {
-        self.rules.push(CharsetRule {
+impl CharsetRule {
+    /// A rule that no directory has matched yet.
+    #[must_use]
+    pub fn new(pattern: DirectoryPattern, source: CharsetSource) -> Self {
+        Self {
             pattern,
             source,
             is_matched: AtomicBool::new(false),
-        });
+        }
     }
+}
 
-    /// Adds a rule in front of all others.
-    pub fn push_first(&mut self, pattern: DirectoryPattern, source: CharsetSource) {
-        self.push(pattern, source);
-        self.rules.rotate_right(1);
-    }
-
-    /// Returns the sources of all rules, in order.
-    pub fn sources(&self) -> impl Iterator<Item = &CharsetSource> {
-        self.rules.iter().map(|rule| &rule.source)
-    }
-
-    /// Returns the same, to be changed.
-    pub fn sources_mut(&mut self) -> impl Iterator<Item = &mut CharsetSource> {
-        self.rules.iter_mut().map(|rule| &mut rule.source)
-    }
-
+impl CharsetMap {
     /// Returns the patterns that no directory matches whose source was asked for, and none above such a directory.
     pub fn unmatched(&self) -> impl Iterator<Item = &str> {
         let is_unmatched = |rule: &&CharsetRule| !rule.is_matched.load(Ordering::Relaxed);
@@ -200,15 +182,10 @@ impl CharsetMap {
         unmatched.map(|rule| &*rule.pattern.text)
     }
 
-    /// Has it no rules?
-    pub fn is_empty(&self) -> bool {
-        self.rules.is_empty()
-    }
-
     /// Returns the source of the text of names in the directory that these names lead to from the root; `None` where the map says
     /// nothing of it.
     pub fn source<'n>(&self, names: impl IntoIterator<Item = &'n [u8]>) -> Option<&CharsetSource> {
-        let names: Vec<Cow<'_, [u8]>> = names.into_iter().map(written).collect();
+        let names: Vec<Cow<'_, str>> = names.into_iter().map(written).collect();
         let mut source = None;
         for depth in 0..=names.len() {
             let directory = names.get(..depth).unwrap_or_default();
@@ -225,7 +202,7 @@ impl CharsetMap {
 }
 
 /// Do these components stand for the directory that the names lead to?
-fn matches(components: &[Component], names: &[Cow<'_, [u8]>]) -> bool {
+fn matches(components: &[Component], names: &[Cow<'_, str>]) -> bool {
     match (components, names) {
         ([], names) => names.is_empty(),
         // `**` stands for no directory as well.
@@ -235,7 +212,7 @@ fn matches(components: &[Component], names: &[Cow<'_, [u8]>]) -> bool {
             **literal == **name && matches(others, below)
         }
         ([Component::Glob(glob), others @ ..], [name, below @ ..]) => {
-            glob.has(name, Vec::new) && matches(others, below)
+            glob.has(name.as_bytes(), Vec::new) && matches(others, below)
         }
         (_, []) => false,
     }
@@ -243,7 +220,7 @@ fn matches(components: &[Component], names: &[Cow<'_, [u8]>]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{CharsetMap, CharsetSource, DirectoryPattern};
+    use super::{CharsetMap, CharsetRule, CharsetSource, DirectoryPattern};
     use crate::codec::Charset;
 
     fn names(path: &[u8]) -> Vec<&[u8]> {
@@ -256,7 +233,10 @@ mod tests {
         let mut map = CharsetMap::default();
         for (pattern, charset) in patterns.iter().zip(Charset::all()) {
             let pattern = DirectoryPattern::parse(pattern).unwrap();
-            map.push(pattern, CharsetSource::Charsets(vec![charset]));
+            map.rules.push(CharsetRule::new(
+                pattern,
+                CharsetSource::Charsets(vec![charset]),
+            ));
         }
         map
     }

@@ -19,7 +19,9 @@ mod siblings;
 use std::sync::Arc;
 
 use crate::policy::{Offence, Rule, is_component};
-pub use charset_map::{CharsetMap, CharsetSource, DirectoryPattern, charset, not_on_offer};
+pub use charset_map::{
+    CharsetMap, CharsetRule, CharsetSource, DirectoryPattern, charset, not_on_offer,
+};
 pub use escape::{Escapes, percent_decoded};
 pub use holder::Holder;
 pub use index::{Index, Moves};

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, de};
 
 use super::policy_file::List;
-use crate::names::{CharsetMap, CharsetSource, DirectoryPattern};
+use crate::names::{CharsetMap, CharsetRule, CharsetSource, DirectoryPattern};
 
 /// The keys of a charset map.
 #[derive(Debug, Default, Deserialize)]
@@ -33,7 +33,8 @@ impl CharsetMapFile {
         let mut map = CharsetMap::default();
         for section in file.directory {
             for pattern in section.path.0 {
-                map.push(pattern, section.charset.clone());
+                map.rules
+                    .push(CharsetRule::new(pattern, section.charset.clone()));
             }
         }
         Ok(map)
@@ -85,8 +86,13 @@ mod tests {
             CharsetSource::Auto,
             CharsetSource::Leave,
         ];
-        assert!(map.sources().eq(&expected));
-        assert!(CharsetMapFile::parse("# nothing\n").unwrap().is_empty());
+        assert!(map.rules.iter().map(|rule| &rule.source).eq(&expected));
+        assert!(
+            CharsetMapFile::parse("# nothing\n")
+                .unwrap()
+                .rules
+                .is_empty()
+        );
     }
 
     #[test]

@@ -74,10 +74,13 @@ pub(super) fn propose(
 /// A directory cannot be read, or nothing be printed.
 pub(super) fn judge(mut map: CharsetMap, args: &ScanArgs) -> Result<(), CommandError> {
     // Names that are left on purpose are counted as well.
-    let sources = map.sources_mut();
-    let left = sources.filter(|source| **source == CharsetSource::Leave);
-    left.for_each(|source| *source = CharsetSource::Nothing);
-    let mut options = PlanOptions::new(Policy::default(), CharsetSource::Nothing);
+    let nothing = CharsetSource::Charsets(Vec::new());
+    for rule in &mut map.rules {
+        if rule.source == CharsetSource::Leave {
+            rule.source = nothing.clone();
+        }
+    }
+    let mut options = PlanOptions::new(Policy::default(), nothing);
     options.charset_map = Arc::new(map);
     let (charsets, left) = survey(args, &options)?.totals();
     let charsets = charsets.into_iter();

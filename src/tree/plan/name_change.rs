@@ -135,7 +135,6 @@ fn once(options: &PlanOptions, choice: &CharsetChoice, old: &BackingName) -> Opt
         Err(_) => {
             let read = match &options.from {
                 CharsetSource::Leave => return None,
-                CharsetSource::Nothing => None,
                 CharsetSource::Charsets(charsets) => charsets
                     .iter()
                     .find_map(|charset| Some((charset.decode_reversibly(&bytes)?, *charset))),

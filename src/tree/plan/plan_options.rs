@@ -97,12 +97,13 @@ impl PlanOptions {
     /// Is more to be known of a tree than the listing of one directory at a time?
     pub fn needs_guesses(&self) -> bool {
         let is_auto = |source: &CharsetSource| *source == CharsetSource::Auto;
-        self.fix_double || is_auto(&self.from) || self.charset_map.sources().any(is_auto)
+        let mut rules = self.charset_map.rules.iter();
+        self.fix_double || is_auto(&self.from) || rules.any(|rule| is_auto(&rule.source))
     }
 
     /// Returns the options for the names in the directory that these names lead to: those of its charsets, and no charset map.
     pub fn for_directory<'n>(&self, names: impl IntoIterator<Item = &'n [u8]>) -> Cow<'_, Self> {
-        if self.charset_map.is_empty() {
+        if self.charset_map.rules.is_empty() {
             return Cow::Borrowed(self);
         }
         let source = self.charset_map.source(names);

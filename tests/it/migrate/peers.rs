@@ -162,7 +162,7 @@ fn unlike_convmv_what_only_looks_like_utf_8_is_not_passed_over() {
     for name in names {
         tree.file(name, b"");
     }
-    let nothing = PlanOptions::new(Policy::default(), CharsetSource::Nothing);
+    let nothing = PlanOptions::new(Policy::default(), CharsetSource::Charsets(Vec::new()));
     for name in names {
         assert!(line(&tree, &nothing, name).unwrap().is_left());
     }

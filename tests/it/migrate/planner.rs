@@ -315,7 +315,7 @@ fn suspicious_bytes_are_marked_and_what_no_charset_takes_is_left_with_readings()
     assert_eq!((left.reason, left.new.as_ref()), (Reason::Unreadable, None));
     assert!(!left.candidates.is_empty());
     // Nothing is asked for, nothing is decoded.
-    let mut none = PlanOptions::new(Policy::default(), CharsetSource::Nothing);
+    let mut none = PlanOptions::new(Policy::default(), CharsetSource::Charsets(Vec::new()));
     none.fix_double = true;
     assert_eq!(one(b"caf\xE9", &none).new, None);
 }
@@ -380,7 +380,7 @@ fn charsets_are_guessed_for_each_directory_where_its_names_tell() {
 
 #[test]
 fn names_that_were_encoded_twice_are_undone_where_that_is_likely() {
-    let mut options = PlanOptions::new(Policy::default(), CharsetSource::Nothing);
+    let mut options = PlanOptions::new(Policy::default(), CharsetSource::Charsets(Vec::new()));
     options.fix_double = true;
     let again = |text: &str| text.bytes().map(char::from).collect::<String>();
     let name = again("Événement à la société.txt");
@@ -466,13 +466,16 @@ fn private_use_characters_are_mapped_back_and_then_spelled_as_the_profile_wants(
         (PrivateUse::Sfm, "a:b\u{F03F}.."),
         (PrivateUse::Sfu, "a\"b?.\u{F029}"),
     ] {
-        let mut options = PlanOptions::new(Policy::default(), CharsetSource::Nothing);
+        let mut options = PlanOptions::new(Policy::default(), CharsetSource::Charsets(Vec::new()));
         options.private_use = Some(map);
         let line = one(name.as_bytes(), &options);
         assert_eq!(line.new.unwrap().as_bytes(), new.as_bytes());
         assert_eq!(line.reason, Reason::Mapped);
     }
-    let mut options = PlanOptions::new(Profile::Portable.policy(), CharsetSource::Nothing);
+    let mut options = PlanOptions::new(
+        Profile::Portable.policy(),
+        CharsetSource::Charsets(Vec::new()),
+    );
     options.private_use = Some(PrivateUse::Sfm);
     let line = one("a\u{F022}b".as_bytes(), &options);
     assert_eq!(line.new.unwrap().as_bytes(), b"a%3Ab");
@@ -481,7 +484,7 @@ fn private_use_characters_are_mapped_back_and_then_spelled_as_the_profile_wants(
         (Profile::Utf8, ["\u{F029}", "x"]),
         (Profile::Portable, ["a\u{F022}b", "a%3Ab"]),
     ] {
-        let mut options = PlanOptions::new(profile.policy(), CharsetSource::Nothing);
+        let mut options = PlanOptions::new(profile.policy(), CharsetSource::Charsets(Vec::new()));
         options.private_use = Some(PrivateUse::Sfm);
         let lines = planned(&options, &listed(&names.map(str::as_bytes)));
         assert!(lines.len() == 1 && lines[0].new.is_none(), "{lines:?}");
@@ -547,9 +550,12 @@ fn names_that_would_be_too_long_are_left_with_what_a_mount_shows() {
 
 #[test]
 fn what_a_profile_forbids_is_spelled_portably_or_left() {
-    let portable = PlanOptions::new(Profile::Portable.policy(), CharsetSource::Nothing);
+    let portable = PlanOptions::new(
+        Profile::Portable.policy(),
+        CharsetSource::Charsets(Vec::new()),
+    );
     assert_eq!(one(b"a:b", &portable).new.unwrap().as_bytes(), b"a%3Ab");
-    let posix = PlanOptions::new(Profile::Posix.policy(), CharsetSource::Nothing);
+    let posix = PlanOptions::new(Profile::Posix.policy(), CharsetSource::Charsets(Vec::new()));
     let left = one("é".as_bytes(), &posix);
     assert_eq!((left.new, left.reason), (None, Reason::NoSpelling));
 }

@@ -108,7 +108,7 @@ proptest! {
         charset in select(Charset::all().collect::<Vec<_>>()),
         profile in select([Profile::Utf8, Profile::Portable].as_slice()),
     ) {
-        let mut options = PlanOptions::new(profile.policy(), CharsetSource::Nothing);
+        let mut options = PlanOptions::new(profile.policy(), CharsetSource::Charsets(Vec::new()));
         options.store_as(charset);
         let renamed = after(&options, &names);
         let unique: BTreeSet<&Vec<u8>> = renamed.iter().map(|(name, _)| name).collect();
