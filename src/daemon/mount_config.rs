@@ -85,7 +85,7 @@ impl MountConfig {
             Cow::Borrowed(value.into())
         }
         let ResolvedPolicy { map, rules, .. } = &self.checked.resolved;
-        let (policy, all) = (&map.policy, rules.all());
+        let (policy, all) = (&map.policy, &rules.all);
         let file = self.checked.policy.as_ref();
         MountOptions {
             policy: file.map(|source| Name::of_path(&source.path)),
@@ -104,8 +104,8 @@ impl MountConfig {
             max_chars: policy.max_chars,
             max_utf16: policy.max_utf16,
             unique: all.unique,
-            exempt_uid: rules.exempt().uids().collect(),
-            exempt: rules.exempt().patterns().to_vec(),
+            exempt_uid: rules.exempt.uids.iter().copied().collect(),
+            exempt: rules.exempt.patterns.given.clone(),
             cache: self.cache,
             locks: word(self.locks),
             cross_mounts: self.cross_mounts,
@@ -150,7 +150,7 @@ impl Checked {
         self.policy.as_ref().map(|source| PolicyStatus {
             file: Name::of_path(&source.path),
             since: Time::now(),
-            sections: self.resolved.rules.sections().len(),
+            sections: self.resolved.rules.sections.len(),
             reloads: 0,
             failed_reloads: 0,
             fault: None,

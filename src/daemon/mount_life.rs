@@ -136,7 +136,7 @@ fn reload(config: &mut MountConfig, fs: &Utf8Fs, about: &Mutex<About>, read: Rea
         if !faults.is_empty() {
             return Err(faults);
         }
-        let sections = new.rules.sections().len();
+        let sections = new.rules.sections.len();
         fs.replace_rules(new.rules.clone());
         config.checked.resolved.rules = new.rules;
         // Locked for a moment only: whoever asks for the status waits for that.

@@ -270,6 +270,6 @@ impl Utf8Fs {
 
     /// Can nobody make a name but as the policy of the whole mount has it?
     fn nobody_is_exempt(&self) -> bool {
-        !self.settings.rules_may_change && self.rules().exempt().is_empty()
+        !self.settings.rules_may_change && self.rules().exempt.is_empty()
     }
 }

@@ -63,7 +63,7 @@ impl Utf8Fs {
     pub(super) fn exemption(&self, making: &Making<'_>) -> Option<Exempt> {
         let Making { name, caller, .. } = making;
         let path = || self.visible_path(&making.directory.inode, name);
-        making.rules.exempt().of(caller.uid, name, path)
+        making.rules.exempt.of(caller.uid, name, path)
     }
 
     /// Hands the record of an offence to the audit log.

@@ -172,7 +172,7 @@ impl Utf8Fs {
         // A name that was let through can be reached by the bytes that it was made with. Exempt bytes come before
         // what they stand for, which is made of such bytes where nobody is exempt.
         let path = || self.visible_path(&directory.inode, name);
-        let may_pass = || self.rules().exempt().may_have_passed(name, path);
+        let may_pass = || self.rules().exempt.may_have_passed(name, path);
         let is_exempt = !conforms && (self.settings.rules_may_change || may_pass());
         if is_exempt {
             found.push(Resolved::same(asked, true));

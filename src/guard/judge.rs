@@ -113,7 +113,7 @@ impl Judge {
         let alike = terms.unique;
         let alike = alike.map(|alike| Offence::new(Rule::NotUnique(alike), 0, 0));
         let offence = terms.check(&self.resolved.map, octets).err().or(alike)?;
-        if terms.mode == Mode::Off || rules.exempt().of(maker.uid, octets, path).is_some() {
+        if terms.mode == Mode::Off || rules.exempt.of(maker.uid, octets, path).is_some() {
             return None;
         }
         Some(Offender {

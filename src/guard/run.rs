@@ -161,7 +161,7 @@ fn reload(guarded: &Guarded, options: &GuardOptions, read: Reading) {
                 "names are put right only by a guard that was started with a journal".to_owned(),
             ]);
         }
-        let sections = resolved.rules.sections().len();
+        let sections = resolved.rules.sections.len();
         *guarded.judge.lock() = Arc::new(Judge::new(resolved, &options.charset_map));
         Ok(sections)
     });

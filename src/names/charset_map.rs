@@ -164,7 +164,6 @@ pub struct CharsetRule {
 
 impl CharsetRule {
     /// A rule that no directory has matched yet.
-    #[must_use]
     pub fn new(pattern: DirectoryPattern, source: CharsetSource) -> Self {
         Self {
             pattern,

@@ -26,7 +26,7 @@ pub struct Patterns {
     /// Matched against paths from the root.
     paths: GlobSet,
     /// The patterns as they were given.
-    given: Vec<String>,
+    pub given: Vec<String>,
 }
 
 impl Patterns {
@@ -59,11 +59,6 @@ impl Patterns {
             paths: build(paths)?,
             given: patterns.to_vec(),
         })
-    }
-
-    /// The patterns as they were given.
-    pub fn given(&self) -> &[String] {
-        &self.given
     }
 
     /// Are there none?

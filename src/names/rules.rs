@@ -3,7 +3,6 @@
 //! Sections never change how names are shown: that is the same for the whole mount, so that nothing changes its name
 //! by being moved, or by who looks.
 
-mod exempt;
 #[cfg(test)]
 mod tests;
 
@@ -11,9 +10,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
-use super::{NameMap, OnViolation, Patterns, VisibleName};
+use super::{NameMap, OnViolation, PatternError, Patterns, VisibleName};
 use crate::policy::{Alike, NAME_MAX, Offence};
-pub use exempt::{Exempt, Exemptions};
 
 /// The action on a new name that offends.
 #[derive(
@@ -78,11 +76,11 @@ pub struct People {
 #[derive(Debug, Clone)]
 pub struct Rules {
     /// The terms where no section matches.
-    all: Arc<Terms>,
+    pub all: Arc<Terms>,
     /// The first that holds decides, alone.
-    sections: Vec<Section>,
+    pub sections: Vec<Section>,
     /// New names that are only reported, whatever else holds.
-    exempt: Exemptions,
+    pub exempt: Exemptions,
     /// Can a name that conforms on the whole mount offend by one of the sections, or be let through by one where it offends
     /// otherwise?
     concerns_conforming: bool,
@@ -112,21 +110,6 @@ impl Rules {
         all.any(|terms| terms.mode == Mode::Normalize)
     }
 
-    /// Returns the users and patterns that are exempt.
-    pub fn exempt(&self) -> &Exemptions {
-        &self.exempt
-    }
-
-    /// The sections, in order.
-    pub fn sections(&self) -> &[Section] {
-        &self.sections
-    }
-
-    /// The terms where no section matches.
-    pub fn all(&self) -> &Terms {
-        &self.all
-    }
-
     /// The section that holds for the new name `name` at the visible path that `path` makes, where `uid` asks for it; `None`
     /// if none does. Whether who asks is in one of some groups, `is_member` is asked last, and only if it matters.
     pub fn section(
@@ -154,6 +137,63 @@ impl Rules {
     pub fn terms_of(&self, section: Option<usize>) -> &Arc<Terms> {
         let section = section.and_then(|index| self.sections.get(index));
         section.map_or(&self.all, |section| &section.terms)
+    }
+}
+
+/// Why an offence is let through, though others are refused it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Exempt {
+    /// Exempts by the caller's uid.
+    Uid,
+    /// Exempts by the path of the name.
+    Path,
+}
+
+/// Users and patterns that are exempt.
+#[derive(Debug, Clone, Default)]
+pub struct Exemptions {
+    /// These users.
+    pub uids: BTreeSet<u32>,
+    /// Visible names, and paths from the root of the mount.
+    pub patterns: Patterns,
+}
+
+impl Exemptions {
+    /// Exempts these users and what matches one of these patterns.
+    ///
+    /// A pattern with a `/` matches paths from the root of the mount, with or without a `/` in front; one without
+    /// matches names. `?` stands for one byte and `*` for any number of them, except `/`. `**` as a component stands
+    /// for any number of components.
+    ///
+    /// # Errors
+    /// A pattern that is none, or can match nothing.
+    pub fn new(
+        uids: impl IntoIterator<Item = u32>,
+        patterns: &[String],
+    ) -> Result<Self, PatternError> {
+        Ok(Self {
+            uids: uids.into_iter().collect(),
+            patterns: Patterns::new(patterns)?,
+        })
+    }
+
+    /// Is nobody and nothing exempt?
+    pub fn is_empty(&self) -> bool {
+        self.uids.is_empty() && self.patterns.is_empty()
+    }
+
+    /// Is the name `name` exempt, at the visible path that `path` makes, where `uid` asks for it?
+    pub fn of(&self, uid: u32, name: &[u8], path: impl FnOnce() -> Vec<u8>) -> Option<Exempt> {
+        if self.uids.contains(&uid) {
+            return Some(Exempt::Uid);
+        }
+        self.patterns.has(name, path).then_some(Exempt::Path)
+    }
+
+    /// May somebody have made the name as it is?
+    pub fn may_have_passed(&self, name: &[u8], path: impl FnOnce() -> Vec<u8>) -> bool {
+        !self.uids.is_empty() || self.patterns.has(name, path)
     }
 }
 

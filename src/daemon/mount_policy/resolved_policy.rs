@@ -132,7 +132,7 @@ impl ResolvedPolicy {
         let is_member = |of: &BTreeSet<u32>| !of.is_disjoint(groups);
         let section = self.rules.section(uid, name, path, is_member);
         let terms = self.rules.terms_of(section);
-        let exempt = self.rules.exempt().of(uid, name, path);
+        let exempt = self.rules.exempt.of(uid, name, path);
         let is_exempt = || exempt.is_some();
         let whole = self.map.policy.check(name);
         let mut decision = terms.decide(&self.map, asked, whole, is_exempt);

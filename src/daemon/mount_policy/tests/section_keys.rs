@@ -56,15 +56,15 @@ fn a_section_has_every_key_of_the_whole_mount_whatever_the_modes() {
                 let alone = resolved(&format!("mode = \"{mode}\"\n{value}\n"));
                 let what = format!("{above} {mode}");
                 let here = told(found.rules.terms_of(Some(0)));
-                assert_eq!(here, told(alone.rules.all()), "{what}");
-                let exempt = |resolved: &ResolvedPolicy| format!("{:?}", resolved.rules.exempt());
+                assert_eq!(here, told(&alone.rules.all), "{what}");
+                let exempt = |resolved: &ResolvedPolicy| format!("{:?}", resolved.rules.exempt);
                 assert_eq!(exempt(&found), exempt(&alone), "{what}");
                 assert_eq!(found.keys.audit_log, alone.keys.audit_log, "{what}");
             }
             // One that says nothing is as the whole mount.
             let found = resolved(&format!("{above}\n[[section]]\n"));
             let here = told(found.rules.terms_of(Some(0)));
-            assert_eq!(here, told(found.rules.all()), "{above}");
+            assert_eq!(here, told(&found.rules.all), "{above}");
         }
     }
 }
@@ -99,7 +99,7 @@ fn what_a_section_says_holds_in_place_of_the_whole_mounts() {
                 let here = told(found.rules.terms_of(Some(0)));
                 assert_eq!(
                     here,
-                    told(alone.rules.all()),
+                    told(&alone.rules.all),
                     "{whole} {top} {section} {mode}"
                 );
             }
