@@ -1,4 +1,5 @@
-//! Open files: open, read, write, flush, release, fsync, fallocate, lseek, `copy_file_range`.
+//! Open files: open, read, write, flush, release, fsync, fallocate, lseek, `copy_file_range`. And waiting for the disk, where `-o sync` or `-o dirsync`
+//! say so: the kernel does nothing about them for FUSE.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -19,6 +20,18 @@ pub(super) const KERNELS_OWN: i32 = libc::O_APPEND;
 /// The kernel's own flag for a program that is opened to be run; it is open for as long as that runs (`__FMODE_EXEC` of
 /// `include/linux/fs.h`).
 const FMODE_EXEC: i32 = 0x20;
+
+/// Which changes are on the disk before they are answered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Waits {
+    /// None: programs call fsync(2).
+    #[default]
+    None,
+    /// Changes of names (`dirsync`).
+    Names,
+    /// All (`sync`).
+    All,
+}
 
 /// A file that was just opened, and what has to be known to serve it.
 #[derive(Debug)]
@@ -286,5 +299,27 @@ impl Utf8Fs {
         let _kept = self.act_as_writer(&target, Some(caller), caller.uid == 0)?;
         let copied = file::copy_range(&source.fd, from.1, &target.fd, to.1, length)?;
         Ok(copied)
+    }
+
+    /// The flag of open(2) by which each write waits, if it is to.
+    pub(super) fn waiting(&self) -> i32 {
+        i32::from(self.settings.waits == Waits::All) * libc::O_SYNC
+    }
+
+    /// Waits for a change in the file or directory `fd`, of names or else of all, if such are to be waited for.
+    pub(super) fn settle(&self, fd: &OwnedFd, change: Waits) -> io::Result<()> {
+        if self.settings.waits < change {
+            return Ok(());
+        }
+        let open = |fd| {
+            self.inodes
+                .with_descriptors(|| file::reopen(fd, libc::O_RDONLY))
+        };
+        match (open(fd), self.inodes.root.held()) {
+            (Ok(open), _) => file::fsync(open, file::Sync::All),
+            // A symlink or device, or what must not be read: all of the filesystem then.
+            (Err(_), Some(root)) => file::sync_filesystem(open(&root)?),
+            (Err(error), None) => Err(error),
+        }
     }
 }

@@ -33,8 +33,6 @@ mod symlink_target;
 #[cfg(test)]
 mod tests;
 mod walk;
-mod write_through;
-mod xattr;
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -48,7 +46,7 @@ use crate::names::NameMap;
 use crate::names::rules::Rules;
 use crate::os::{Privilege, act_as};
 use crate::policy::Alike;
-pub use attr::{Change, Shown};
+pub use attr::{ACCESS_ACL, Change, Shown};
 use audit::AuditLog;
 pub(crate) use descriptors::MOST_DIRECTORIES;
 pub use fs_error::FsError;
@@ -57,7 +55,7 @@ pub use handle::{OpenDirectory, OpenFile};
 use indexed::IndexedDirectories;
 pub use inode::{Flags, Inode, InodeId, Place};
 pub use inodes::Inodes;
-pub use io::Opened;
+pub use io::{Opened, Waits};
 use locks::Locks;
 pub use locks::{Answer, LockCall, LockRequest, LocksAt};
 pub use make::NewEntry;
@@ -66,8 +64,6 @@ pub use number::ROOT;
 pub use queries::{Absence, State};
 pub use readdir::{Listed, Plus};
 use walk::Aside;
-pub use write_through::Waits;
-pub use xattr::ACCESS_ACL;
 
 /// The parts and settings of a filesystem.
 #[derive(Debug)]
