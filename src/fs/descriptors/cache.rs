@@ -56,14 +56,9 @@ impl Descriptors {
     /// Holds an inode by `fd`, unless it is held already; others are let go for it.
     pub(in crate::fs) fn hold(&self, inode: &Arc<Inode>, fd: OwnedFd) -> Arc<OwnedFd> {
         let (fd, is_new) = inode.hold(fd);
-        if is_new {
-            self.add(inode);
+        if !is_new {
+            return fd;
         }
-        fd
-    }
-
-    /// Adds an inode that just got its descriptor, and evicts others while there are too many.
-    fn add(&self, inode: &Arc<Inode>) {
         let most = self.most_held();
         let mut garbage = Garbage::new();
         let mut queue = self.queue.lock();
@@ -82,6 +77,7 @@ impl Descriptors {
         if is_transient(inode) && !queue.has_sweeper {
             queue.has_sweeper = start_sweeper(&self.queue);
         }
+        fd
     }
 
     /// Closes all descriptors that no operation uses right now.
@@ -164,11 +160,9 @@ mod tests {
     /// Reaching it is a failure, never a result.
     const PATIENCE: Duration = Duration::from_secs(20);
 
-    fn inode(number: u64, fd: OwnedFd) -> Arc<Inode> {
+    fn inode(number: u64) -> Arc<Inode> {
         let stat = Stat::of(tempfile::tempfile().unwrap()).unwrap();
-        let inode = Arc::new(Inode::new(number, Identity::looks(&stat, 0, None), &stat));
-        let _fd = inode.hold(fd);
-        inode
+        Arc::new(Inode::new(number, Identity::looks(&stat, 0, None), &stat))
     }
 
     fn null() -> OwnedFd {
@@ -180,8 +174,8 @@ mod tests {
         let cache = Descriptors::new(64);
         // This is the sweeper.
         cache.queue.lock().has_sweeper = true;
-        let file = inode(2, null());
-        cache.add(&file);
+        let file = inode(2);
+        cache.hold(&file, null());
         assert!(close_idle(&cache.queue), "it was just opened");
         drop(file.held().unwrap());
         assert!(close_idle(&cache.queue), "it was used since");
@@ -215,10 +209,9 @@ mod tests {
         let cache = Arc::new(Descriptors::new(64));
         let (mut end, begin) = std::io::pipe().unwrap();
         let (slow, peer) = slow_to_close();
-        let inodes = [inode(2, begin.into()), inode(3, slow.into())];
-        for inode in &inodes {
-            cache.add(inode);
-        }
+        let inodes = [inode(2), inode(3)];
+        cache.hold(&inodes[0], begin.into());
+        cache.hold(&inodes[1], slow.into());
         let closing = thread::spawn({
             let cache = Arc::clone(&cache);
             move || cache.close_all()
