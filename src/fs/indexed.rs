@@ -37,19 +37,6 @@ struct Indexed {
     sweep_at: usize,
 }
 
-impl Indexed {
-    /// Takes directories out that were forgotten, whenever the queue has become twice as long.
-    fn sweep(&mut self) {
-        if self.queue.len() <= self.sweep_at {
-            return;
-        }
-        self.queue
-            .retain(|_, (directory, _)| directory.strong_count() > 0);
-        self.bytes = self.queue.values().map(|(_, bytes)| bytes).sum();
-        self.sweep_at = 2 * self.queue.len().max(SHORT_QUEUE);
-    }
-}
-
 impl IndexedDirectories {
     /// Counts them.
     pub(super) fn counts(&self) -> IndexCounts {
@@ -64,7 +51,7 @@ impl IndexedDirectories {
     /// Notes a new index, or one that has grown, in place of what was noted of it. Drops the oldest ones while all together
     /// are too large.
     pub(super) fn note(&self, directory: &Arc<Inode>, bytes: usize) {
-        let mut indexed = self.all.lock();
+        let indexed = &mut *self.all.lock();
         indexed.last += 1;
         let number = indexed.last;
         let listed = directory.as_directory();
@@ -75,7 +62,13 @@ impl IndexedDirectories {
         let noted = (Arc::downgrade(directory), bytes);
         indexed.queue.insert(number, noted);
         indexed.bytes += bytes;
-        indexed.sweep();
+        // Those that were forgotten are taken out whenever the queue has become twice as long.
+        let queue = &mut indexed.queue;
+        if queue.len() > indexed.sweep_at {
+            queue.retain(|_, (directory, _)| directory.strong_count() > 0);
+            indexed.bytes = queue.values().map(|(_, bytes)| bytes).sum();
+            indexed.sweep_at = 2 * queue.len().max(SHORT_QUEUE);
+        }
         while indexed.bytes > MOST_BYTES && indexed.queue.len() > 1 {
             let Some((_, (oldest, bytes))) = indexed.queue.pop_first() else {
                 break;
