@@ -163,14 +163,6 @@ fn birth(stat: &Stat) -> u32 {
 /// Content is taken for that of another open for so many seconds: a mapping below can change it without any sign.
 const LONGEST_CONTENT: u64 = 60;
 
-/// A file as it was opened.
-#[derive(Debug, Clone, Copy)]
-struct OpenedAt {
-    ctime: Time,
-    /// Seconds of the table's clock.
-    seconds: u64,
-}
-
 /// Most places that are kept of a file beside the last.
 const MOST_PLACES: usize = 16;
 
@@ -250,8 +242,8 @@ struct Held {
     fd: Option<Arc<OwnedFd>>,
     /// The files of this inode that programs have open, and whether each can be written to by a mapping.
     files: Vec<(Weak<OwnedFd>, bool)>,
-    /// The ctime and the moment of an open.
-    opened_at: Option<OpenedAt>,
+    /// The ctime at an open, and the seconds of the table's clock then.
+    opened_at: Option<(Time, u64)>,
     /// Places where a file of several names was seen before, the last one first.
     places: Vec<PackedPlace>,
 }
@@ -418,10 +410,10 @@ impl Inode {
     /// noted before, a second to a minute ago.
     pub(super) fn is_as_opened_before(&self, ctime: Time, seconds: u64) -> bool {
         // Another change can have the same ctime where the clock of the filesystem has not gone on since.
-        let now = is_before_this_tick(ctime).then_some(OpenedAt { ctime, seconds });
+        let now = is_before_this_tick(ctime).then_some((ctime, seconds));
         self.state.lock().hold(|held| {
-            let before = held.opened_at.filter(|before| before.ctime == ctime);
-            let age = before.map(|before| seconds.saturating_sub(before.seconds));
+            let before = held.opened_at.filter(|(before, _)| *before == ctime);
+            let age = before.map(|(_, before)| seconds.saturating_sub(before));
             if now.is_none() || age.is_none_or(|age| age > LONGEST_CONTENT) {
                 held.opened_at = now;
             }
