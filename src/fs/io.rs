@@ -9,7 +9,7 @@ use super::descriptors::{Taken, Use};
 use super::handle::OpenFile;
 use super::inode::{Inode, InodeId};
 use super::{Caller, FsError, Utf8Fs};
-use crate::backing::{Stat, file};
+use crate::backing::{FsType, Stat, file};
 use crate::os::act_as;
 use crate::os::credentials::{InEffect, may_keep_sgid, raise_fsetid};
 
@@ -122,7 +122,11 @@ impl Utf8Fs {
         let opener = (caller.uid, caller.gid);
         // Reading takes no privilege, and who writes later is most likely the owner.
         // The kernel would open it by itself once more, without `O_NOATIME`.
-        let is_ours = self.settings.reads_quietly || self.checks_rights_of(inode, &fd)?;
+        let is_ours = self.settings.reads_quietly
+            || match inode.is_elsewhere() {
+                true => FsType::of(&fd)?.checks_rights(),
+                false => self.below.checks_rights(),
+            };
         let identity = match (is_ours, writes) {
             (true, _) => None,
             (false, true) => Some(opener),
@@ -235,9 +239,12 @@ impl Utf8Fs {
 
     /// Closes a handle, and tells of which inode it was.
     pub fn release(&self, handle: u64) -> Option<InodeId> {
-        self.release_locks(handle);
         // The file is closed when the last operation on it has ended.
         let open = self.files.remove(handle)?;
+        if self.carries_locks() {
+            let file = open.inode.id();
+            self.locks.let_go(file, |locks| locks.release(handle));
+        }
         // Closing it may write what is left of it.
         if self.acts_as_callers()
             && let Err(error) = act_as(self.settings.privilege, open.opener.0, open.opener.1)

@@ -79,7 +79,7 @@ impl Locks {
     }
 
     /// Runs `act` on the locks of a file, if it has any, and forgets the file if it has none after that.
-    fn let_go(&self, file: InodeId, act: impl FnOnce(&mut FileLocks)) {
+    pub(super) fn let_go(&self, file: InodeId, act: impl FnOnce(&mut FileLocks)) {
         let Some(shared) = self.files.lock().get(&file).map(Arc::clone) else {
             return;
         };
@@ -182,20 +182,11 @@ impl Utf8Fs {
     /// Takes note that a descriptor of the file was closed. All that `owner` has locked by fcntl(2) in the file
     /// becomes free, also by other descriptors, as POSIX has it.
     pub fn close_locks(&self, handle: u64, owner: u64) {
-        self.let_go(handle, |locks| locks.close(owner));
-    }
-
-    /// The open file is closed for good, and takes its locks with it.
-    pub(super) fn release_locks(&self, handle: u64) {
-        self.let_go(handle, |locks| locks.release(handle));
-    }
-
-    /// Runs `act` on the locks of an open file, if it can have any.
-    fn let_go(&self, handle: u64, act: impl FnOnce(&mut FileLocks)) {
         if self.carries_locks()
             && let Ok(open) = self.files.get(handle)
         {
-            self.locks.let_go(open.inode.id(), act);
+            let closed = |locks: &mut FileLocks| locks.close(owner);
+            self.locks.let_go(open.inode.id(), closed);
         }
     }
 }

@@ -233,14 +233,6 @@ impl Utf8Fs {
         self.below.checks_rights() || self.own_device.get().is_some()
     }
 
-    /// Does the filesystem of an inode, open as `fd`, check rights itself?
-    fn checks_rights_of(&self, inode: &Inode, fd: impl AsFd) -> std::io::Result<bool> {
-        match inode.is_elsewhere() {
-            true => FsType::of(fd).map(FsType::checks_rights),
-            false => Ok(self.below.checks_rights()),
-        }
-    }
-
     /// Operations so far.
     pub fn operations(&self) -> u64 {
         self.operations.load(Ordering::Relaxed)

@@ -40,7 +40,7 @@ struct Owner {
 
 /// The locks of one file.
 #[derive(Debug, Default)]
-pub(super) struct FileLocks {
+pub(in crate::fs) struct FileLocks {
     owners: BTreeMap<u64, Owner>,
     /// Descriptors with the flock(2) of an open file, by its handle.
     flocked: BTreeMap<u64, (OwnedFd, Taken)>,
@@ -214,8 +214,8 @@ impl FileLocks {
         self.owners.remove(&owner);
     }
 
-    /// The open file is closed for good.
-    pub(super) fn release(&mut self, handle: u64) {
+    /// The open file is closed for good, and takes its locks with it.
+    pub(in crate::fs) fn release(&mut self, handle: u64) {
         self.owners.retain(|_, owner| owner.handles != [handle]);
         for owner in self.owners.values_mut() {
             owner.handles.retain(|&other| other != handle);
