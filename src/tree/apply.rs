@@ -2,12 +2,11 @@
 
 pub(super) mod aside_dir;
 mod executor;
+mod links;
 mod observer;
 mod rename_chain;
-mod retarget;
 #[cfg(test)]
 mod tests;
-mod verify_links;
 
 use std::borrow::Cow;
 use std::os::fd::OwnedFd;

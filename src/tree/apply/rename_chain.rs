@@ -6,8 +6,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use super::aside_dir::entry_name;
 use super::executor::{Executor, Mode, OpenDir};
+use super::links::target_of;
 use super::observer::Movement;
-use super::retarget::target_of;
 use crate::backing::{Dir, Kind, if_there};
 use crate::names::BackingName;
 use crate::records::JournalEvent;

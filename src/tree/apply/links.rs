@@ -1,13 +1,19 @@
-//! Symbolic links that get another target.
+//! Symbolic links that get another target, and the verification that links lead to the same as before.
 //!
 //! A target cannot be changed. So another link is made beside it, becomes like it in all else, and takes its name in
 //! exchange: at each moment there is one under that name. Only then is the old one removed, if it is the expected
 //! one.
+//!
+//! A link is given its target before the names on the way are changed. If one of these is left, or gets another
+//! name than planned, the link would lead nowhere, or to what somebody else put there. So the end of each link is noted before
+//! any link is changed, since one may lead over others. At the end each link is compared with its note.
+//!
+//! Undoing gives back what was there. Only where something could not be given back, links lead on.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
-use super::executor::{Executor, Mode, OpenDir};
+use super::executor::{Executor, LinkEnd, Mode, OpenDir};
 use super::observer::{Done, Movement};
 use crate::backing::{Dir, SetTime, Stat, file, if_there, xattr};
 use crate::names::BackingName;
@@ -17,6 +23,29 @@ use crate::tree::failpoints;
 use crate::tree::undo_journal::SkipReason;
 
 impl Executor<'_> {
+    /// Notes where links lead, by whichever names on their way are there: on going on, some are changed already.
+    pub(super) fn note_links(&self, dir: &OpenDir<'_>) {
+        self.each_link(dir, |number, change, target| {
+            let mut targets = target.possible();
+            if self.mode != Mode::Forward {
+                // The one that it has now comes first: others may have something under a name that it never got.
+                let mut names = change.names();
+                let now = names.find_map(|name| read_target(&dir.dir, name).ok());
+                targets.reverse();
+                targets.sort_by_key(|target| Some(target) != now.as_ref());
+            }
+            let mut found = targets.iter();
+            let found = found.find_map(|target| dir.dir.stat_path(target.as_bytes()).ok());
+            if let Some(found) = found {
+                let end = LinkEnd {
+                    inode: found.identity(),
+                    counted: None,
+                };
+                self.ends.lock().insert((dir.job.number, number), end);
+            }
+        });
+    }
+
     /// Gives the links of a directory their targets, or their old ones back.
     pub(super) fn retarget_all(&self, dir: &OpenDir<'_>) {
         self.each_link(dir, |number, change, target| {
@@ -35,8 +64,36 @@ impl Executor<'_> {
         });
     }
 
+    /// Sees to it that links lead to where they led, if any of their targets does, and reports the others.
+    pub(super) fn verify_links(&self, dir: &OpenDir<'_>) {
+        self.each_link(dir, |number, change, target| {
+            let end = self.ends.lock().get(&(dir.job.number, number)).copied();
+            let Some((end, done)) = end.and_then(|end| Some((end.inode, end.counted?))) else {
+                return;
+            };
+            let leads = |target: &Name| {
+                let found = dir.dir.stat_path(target.as_bytes());
+                found.is_ok_and(|found| found.identity() == end)
+            };
+            if leads(self.wanted(target)) {
+                return;
+            }
+            if target.is_change() {
+                *self.count.lock().steps(done) -= 1;
+            }
+            let other = target.possible().into_iter().find(|target| leads(target));
+            let mended = other.map(|other| self.retarget(dir, change, target, &other));
+            let reason = match mended {
+                Some(Err(reason)) => reason,
+                Some(Ok(_)) => SkipReason::TargetKept,
+                None => SkipReason::Astray,
+            };
+            self.skip(dir.job, &change.name, reason);
+        });
+    }
+
     /// Returns the target that a link is to have.
-    pub(super) fn wanted<'t>(&self, target: &'t Retarget) -> &'t Name {
+    fn wanted<'t>(&self, target: &'t Retarget) -> &'t Name {
         if self.mode.is_forward() {
             &target.new
         } else {
@@ -45,7 +102,7 @@ impl Executor<'_> {
     }
 
     /// Acts on each link that is in question, which is given with its number.
-    pub(super) fn each_link(&self, dir: &OpenDir<'_>, act: impl Fn(usize, &Change, &Retarget)) {
+    fn each_link(&self, dir: &OpenDir<'_>, act: impl Fn(usize, &Change, &Retarget)) {
         for (number, change, target) in dir.job.links() {
             if self.is_over() {
                 break;
@@ -57,7 +114,7 @@ impl Executor<'_> {
     }
 
     /// Sees to it that the link of a change has a target, one of its own.
-    pub(super) fn retarget(
+    fn retarget(
         &self,
         dir: &OpenDir<'_>,
         change: &Change,
@@ -90,7 +147,11 @@ impl Executor<'_> {
         let is_written = self.mode != Mode::Preview;
         if target == *wanted {
             if let Some(_leftover) = other.filter(|_| is_written) {
-                dir.clear(name, &stat, &beside)?;
+                // A kill left it. The time of its removal is written to the link first, so that the directory's time can be
+                // told from one of others' doing.
+                dir.changed.set(true);
+                set_times(dir.dir.child(name)?, &stat)?;
+                dir.unlink(&beside)?;
             }
             dir.found.set(true);
             return Ok(Done::Before);
@@ -191,19 +252,6 @@ impl OpenDir<'_> {
     /// Removes a link that was beside another.
     fn unlink(&self, beside: &BackingName) -> io::Result<()> {
         failpoints::change(|| self.dir.unlink(beside))
-    }
-
-    /// Removes what a kill left beside a link. The time of the removal is written to the link first, so that the
-    /// directory's time can be told from one of others' doing.
-    fn clear(
-        &self,
-        name: &BackingName,
-        stat: &Stat,
-        beside: &BackingName,
-    ) -> Result<(), SkipReason> {
-        self.changed.set(true);
-        set_times(self.dir.child(name)?, stat)?;
-        Ok(self.unlink(beside)?)
     }
 }
 
