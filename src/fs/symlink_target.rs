@@ -50,11 +50,6 @@ impl Utf8Fs {
         Ok(self.shown_target(&inode, &target)?.unwrap_or(target))
     }
 
-    /// May this target be shown as another?
-    fn is_shown_as_another(&self, target: &[u8]) -> bool {
-        self.map.maps() && components(target).any(|name| !self.is_visible_as_itself(name))
-    }
-
     fn is_visible_as_itself(&self, component: &[u8]) -> bool {
         matches!(component, b"" | b"." | b"..")
             || self.map.policy.conforms(component)
@@ -84,7 +79,7 @@ impl Utf8Fs {
             _ => file::readlink(&*self.inodes.fd(inode).ok()?),
         };
         let target = target.ok()?;
-        if self.is_shown_as_another(&target) {
+        if components(&target).any(|name| !self.is_visible_as_itself(name)) {
             return Some(target);
         }
         // Longer names are shown as the rules have it, which may change.
@@ -100,7 +95,7 @@ impl Utf8Fs {
         link: &Arc<Inode>,
         target: &[u8],
     ) -> Result<Option<Vec<u8>>, FsError> {
-        if !self.is_shown_as_another(target) {
+        if !self.map.maps() {
             return Ok(None);
         }
         let directory = link.place().map(|place| self.inodes.get(place.parent));
@@ -289,9 +284,7 @@ impl Utf8Fs {
         is_itself: impl Fn(&[u8]) -> bool,
         mut translate: impl FnMut(&Walk<'_>, &[u8]) -> Result<Translated, Halt>,
     ) -> Result<Option<Vec<u8>>, FsError> {
-        let mut parts: Vec<Vec<u8>> = components(target).map(<[u8]>::to_vec).collect();
-        let needs_it = |part: &Vec<u8>| !is_itself(part);
-        if !parts.iter().any(needs_it) {
+        if components(target).all(&is_itself) {
             return Ok(None);
         }
         let (first, start) = if target.starts_with(b"/") {
@@ -302,9 +295,9 @@ impl Utf8Fs {
         } else {
             (0, Arc::clone(directory))
         };
-        let last = parts
-            .iter()
-            .rposition(|part| part == b".." || needs_it(part));
+        let mut parts: Vec<Vec<u8>> = components(target).map(<[u8]>::to_vec).collect();
+        let mut ends = parts.iter();
+        let last = ends.rposition(|part| part == b".." || !is_itself(part));
         let walked = last.map_or(Ok(()), |last| {
             let mut walk = Walk::from(self, start)?;
             let parts = parts.get_mut(first..=last).unwrap_or_default();
