@@ -67,15 +67,18 @@ impl JobIndex {
         directory: &[BackingName],
     ) -> Option<&'a [BackingName]> {
         for (index, (asked, name)) in asked.iter().zip(directory).enumerate() {
-            let renamed = || {
-                self.renamed_dirs
-                    .get(&join_path(directory.iter().take(index + 1)))
-            };
+            let renamed = || self.renamed(directory, index);
             if asked != name && renamed()?.names().last() != Some(asked) {
                 return None;
             }
         }
         Some(asked.get(directory.len()..).unwrap_or_default())
+    }
+
+    /// Returns the change of the directory that the name of that index leads to, if that gets another name.
+    fn renamed(&self, directory: &[BackingName], index: usize) -> Option<&Change> {
+        let path = join_path(directory.iter().take(index + 1));
+        self.renamed_dirs.get(&path)
     }
 
     /// Opens a directory by the names of before, whichever of them it has now, following no link and entering no mount. Returns its
@@ -99,9 +102,7 @@ impl JobIndex {
         let mut here = look(root.try_clone()?)?;
         let mount = here.1.mnt_id;
         for (index, name) in directory.iter().enumerate() {
-            let renamed = self
-                .renamed_dirs
-                .get(&join_path(directory.iter().take(index + 1)));
+            let renamed = self.renamed(directory, index);
             let later = renamed
                 .into_iter()
                 .flat_map(|renamed| renamed.names().skip(1));

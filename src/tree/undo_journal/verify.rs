@@ -98,25 +98,22 @@ fn verify(
     if same_as.is_some_and(|same_as| !have_same_content(dir, name, same_as).unwrap_or(false)) {
         return Err(SkipReason::Changed);
     }
-    let target = match new_target {
-        Some(_) if !found.is_symlink() => Err(SkipReason::Changed),
-        Some(_) if found.nlink > 1 => Err(SkipReason::HardLinked),
+    let (target, result) = match new_target {
+        Some(_) if !found.is_symlink() => (None, Err(SkipReason::Changed)),
+        Some(_) if found.nlink > 1 => (None, Err(SkipReason::HardLinked)),
         Some(new) => match read() {
             Ok(old) if line.target.as_ref().is_some_and(|target| *target != old) => {
                 return Err(SkipReason::Changed);
             }
-            Ok(old) => Ok(Some((old, new.clone()))),
-            Err(error) => Err(error.into()),
+            Ok(old) => (Some((old, new.clone())), Ok(())),
+            Err(error) => (None, Err(error.into())),
         },
         // By its target the link is known if another migration makes it anew. Whether it leads on is verified, too.
         None if found.is_symlink() && found.nlink == 1 => {
-            Ok(read().ok().map(|target| (target.clone(), target)))
+            let target = read().ok();
+            (target.map(|target| (target.clone(), target)), Ok(()))
         }
-        None => Ok(None),
-    };
-    let (target, result) = match target {
-        Ok(target) => (target.map(|(old, new)| Retarget { old, new }), Ok(())),
-        Err(reason) => (None, Err(reason)),
+        None => (None, Ok(())),
     };
     let change = Change {
         name: name.clone(),
@@ -125,7 +122,7 @@ fn verify(
         to,
         meantime: None,
         is_chained: false,
-        target,
+        target: target.map(|(old, new)| Retarget { old, new }),
     };
     if change.steps() > 0 {
         changes.push(change);
