@@ -200,7 +200,18 @@ impl Inodes {
             }
             gone
         };
-        self.give_memory_back();
+        // Memory is given back whenever half of them are gone.
+        let count = self.count.fetch_sub(1, Ordering::Relaxed) - 1;
+        let peak = self.peak.load(Ordering::Relaxed);
+        if peak >= MANY
+            && count <= peak / 2
+            && self
+                .peak
+                .compare_exchange(peak, count, Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok()
+        {
+            give_memory_back();
+        }
         self.forget_renumbered(number);
         gone.map(|known| known.0)
     }
@@ -221,21 +232,6 @@ impl Inodes {
         }
         let is_any = !renumbered.own.is_empty();
         self.is_any_renumbered.store(is_any, Ordering::Release);
-    }
-
-    /// Counts one inode less, and gives memory back whenever half of them are gone.
-    fn give_memory_back(&self) {
-        let count = self.count.fetch_sub(1, Ordering::Relaxed) - 1;
-        let peak = self.peak.load(Ordering::Relaxed);
-        if peak >= MANY
-            && count <= peak / 2
-            && self
-                .peak
-                .compare_exchange(peak, count, Ordering::Relaxed, Ordering::Relaxed)
-                .is_ok()
-        {
-            give_memory_back();
-        }
     }
 
     /// The numbers of all inodes but the root.

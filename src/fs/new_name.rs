@@ -65,11 +65,10 @@ impl Utf8Fs {
             };
             match backing {
                 Ok(backing) => {
-                    let (visible, alias) = (visible.clone(), *alias);
                     let entry = Resolved {
                         backing,
-                        visible,
-                        alias,
+                        visible: visible.clone(),
+                        alias: *alias,
                     };
                     return Ok(made(entry, new.offence, is_there));
                 }
