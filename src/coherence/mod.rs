@@ -26,9 +26,7 @@ use watched::Watched;
 
 use crate::backing::Stat;
 use crate::backing::watch::Watcher;
-use crate::fs::{
-    Absence, Caller, Entry, FsError, Inode, Listed, NewEntry, Opened, Plus, Shown, Utf8Fs,
-};
+use crate::fs::{Absence, Caller, Entry, FsError, Inode, Listed, NewEntry, Opened, Plus, Utf8Fs};
 
 /// A note about an inode: every change of what is in this directory is reported.
 const MARKED: u8 = 1;
@@ -390,14 +388,15 @@ impl Coherence {
     ///
     /// # Errors
     /// Those of [`Utf8Fs::getattr`].
-    pub fn getattr(&self, number: u64) -> Result<(Shown, Duration), FsError> {
+    pub fn getattr(&self, number: u64) -> Result<(Stat, Duration), FsError> {
         let mut shown = self.fs.getattr(number)?;
+        let (inode, stat) = &shown;
         if let Ok(watched) = &self.watched
-            && shown.stat.is_dir()
+            && stat.is_dir()
         {
-            watched.note_idleness(&shown.inode, &shown.stat);
+            watched.note_idleness(inode, stat);
             // What is in a directory changes it: read again once every change of that is heard of.
-            if watched.look_into(&shown.inode) {
+            if watched.look_into(inode) {
                 shown = self.fs.getattr(number)?;
             }
         }
@@ -405,9 +404,9 @@ impl Coherence {
     }
 
     /// Attributes that were changed or read, and how long the kernel may keep them.
-    pub fn keep_shown(&self, shown: Shown) -> (Shown, Duration) {
-        let kept = self.keep_attributes(&shown.inode, &shown.stat);
-        (shown, kept)
+    pub fn keep_shown(&self, (inode, stat): (Arc<Inode>, Stat)) -> (Stat, Duration) {
+        let kept = self.keep_attributes(&inode, &stat);
+        (stat, kept)
     }
 
     /// To be called before a directory is opened. What may the kernel keep of its list?

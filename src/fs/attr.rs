@@ -38,15 +38,6 @@ pub struct Change {
     pub mtime: SetTime,
 }
 
-/// Attributes as they are shown.
-#[derive(Debug)]
-pub struct Shown {
-    /// The inode that they belong to.
-    pub inode: Arc<Inode>,
-    /// The attributes.
-    pub stat: Stat,
-}
-
 /// Changes that may clear set-id bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Clears {
@@ -65,23 +56,23 @@ struct AsCaller {
 }
 
 impl Utf8Fs {
-    /// The attributes of an inode.
+    /// An inode, and its attributes as they are shown.
     ///
     /// # Errors
     /// The inode is gone, or the system's error.
-    pub fn getattr(&self, number: u64) -> Result<Shown, FsError> {
+    pub fn getattr(&self, number: u64) -> Result<(Arc<Inode>, Stat), FsError> {
         let OpenInode { inode, fd, .. } = self.open_inode(number)?;
         Ok(self.shown(inode, Stat::of(&*fd)?))
     }
 
-    fn shown(&self, inode: Arc<Inode>, mut stat: Stat) -> Shown {
+    fn shown(&self, inode: Arc<Inode>, mut stat: Stat) -> (Arc<Inode>, Stat) {
         // Where the size can't be told, readlink says why.
         if let Some(target) = self.mapped_target(&inode, &stat)
             && let Ok(Some(shown)) = self.shown_target(&inode, &target)
         {
             stat.size = u64::try_from(shown.len()).unwrap_or(stat.size);
         }
-        Shown { inode, stat }
+        (inode, stat)
     }
 
     /// Changes attributes; through the open file `handle` where its size changes and there is one.
@@ -95,7 +86,7 @@ impl Utf8Fs {
         number: u64,
         handle: Option<u64>,
         mut change: Change,
-    ) -> Result<Shown, FsError> {
+    ) -> Result<(Arc<Inode>, Stat), FsError> {
         let OpenInode { inode, fd, .. } = self.open_to_change(number)?;
         let has_owner = change.uid.is_some() || change.gid.is_some();
         let clears = match change.size {

@@ -46,7 +46,7 @@ use crate::names::NameMap;
 use crate::names::rules::Rules;
 use crate::os::{Privilege, act_as};
 use crate::policy::Alike;
-pub use attr::{ACCESS_ACL, Change, Shown};
+pub use attr::{ACCESS_ACL, Change};
 use audit::AuditLog;
 pub(crate) use descriptors::MOST_DIRECTORIES;
 pub use fs_error::FsError;

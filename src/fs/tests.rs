@@ -332,7 +332,7 @@ fn inodes_outlive_their_descriptors() {
         .map(|name| scratch.fs.lookup(CALLER, ROOT, name).unwrap())
         .collect();
     for (entry, name) in entries.iter().zip(&names) {
-        let stat = scratch.fs.getattr(entry.inode.number).unwrap().stat;
+        let stat = scratch.fs.getattr(entry.inode.number).unwrap().1;
         assert_eq!(
             (stat.ino, stat.size),
             (entry.stat.ino, u64::try_from(name.len()).unwrap())
@@ -363,7 +363,7 @@ fn an_open_file_outlives_its_name() {
     for name in names.iter().skip(1).chain(names.iter().skip(1)) {
         scratch.fs.lookup(CALLER, ROOT, name).unwrap();
     }
-    let stat = scratch.fs.getattr(entry.inode.number).unwrap().stat;
+    let stat = scratch.fs.getattr(entry.inode.number).unwrap().1;
     assert_eq!((stat.nlink, stat.ino), (0, entry.stat.ino));
     scratch.fs.release(handle);
 }
@@ -432,18 +432,12 @@ fn a_target_that_conforms_is_not_walked_and_sizes_are_those_of_what_is_read() {
     assert!(!scratch.was_read());
     let mapped = scratch.fs.lookup(CALLER, ROOT, b"mapped").unwrap();
     assert!(target(&mapped).is_some());
-    assert_eq!(
-        scratch.fs.getattr(mapped.inode.number).unwrap().stat.size,
-        8
-    );
+    assert_eq!(scratch.fs.getattr(mapped.inode.number).unwrap().1.size, 8);
     assert_eq!(
         scratch.fs.readlink(mapped.inode.number).unwrap(),
         b"./caf%E9"
     );
-    assert_eq!(
-        scratch.fs.getattr(plain.inode.number).unwrap().stat.size,
-        11
-    );
+    assert_eq!(scratch.fs.getattr(plain.inode.number).unwrap().1.size, 11);
 }
 
 /// How deep a directory lies does not matter to what a change in it costs.

@@ -11,7 +11,7 @@ use super::layout::{
 };
 use crate::backing::{Stat, Time};
 use crate::coherence::Kept;
-use crate::fs::{Entry, FsError, Listed, ROOT, Shown};
+use crate::fs::{Entry, FsError, Listed, ROOT};
 
 /// An answer, of which nothing is there yet but room.
 #[derive(Debug)]
@@ -90,13 +90,13 @@ impl<'a> Reply<'a> {
     pub(super) fn attributes(
         &mut self,
         node: u64,
-        (shown, kept): (Shown, Duration),
+        (stat, kept): (Stat, Duration),
     ) -> Result<(), Errno> {
         self.record(&AttrOut {
             attr_valid: kept.as_secs(),
             attr_valid_nanos: kept.subsec_nanos(),
             padding: 0,
-            attr: attr(number(node, &shown.stat), &shown.stat),
+            attr: attr(number(node, &stat), &stat),
         })
     }
 
@@ -104,15 +104,11 @@ impl<'a> Reply<'a> {
     ///
     /// # Errors
     /// As for [`record`](Self::record).
-    pub(super) fn statx(
-        &mut self,
-        node: u64,
-        (shown, kept): (Shown, Duration),
-    ) -> Result<(), Errno> {
+    pub(super) fn statx(&mut self, node: u64, (stat, kept): (Stat, Duration)) -> Result<(), Errno> {
         self.record(&StatxOut {
             attr_valid: kept.as_secs(),
             attr_valid_nanos: kept.subsec_nanos(),
-            stat: statx(number(node, &shown.stat), &shown.stat),
+            stat: statx(number(node, &stat), &stat),
             ..StatxOut::default()
         })
     }

@@ -59,7 +59,7 @@ impl Scratch {
     /// The inode number of what a visible path leads to, symlinks followed as by `path_resolution(7)`.
     pub(super) fn follow(&self, path: &[u8]) -> Result<u64> {
         let mut left: VecDeque<Vec<u8>> = parts(path).collect();
-        let root = self.fs.getattr(ROOT).map_err(errno)?.stat;
+        let root = self.fs.getattr(ROOT).map_err(errno)?.1;
         let mut way = vec![(ROOT, root)];
         let mut links = 0;
         while let Some(name) = left.pop_front() {

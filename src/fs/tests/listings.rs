@@ -190,7 +190,7 @@ fn a_directory_lists_the_numbers_that_its_files_have() {
         let attributes = dir.stat(&name).unwrap();
         assert_eq!(attributes.ino, number, "{name:02X?}");
     }
-    let root = scratch.fs.getattr(ROOT).unwrap().stat;
+    let root = scratch.fs.getattr(ROOT).unwrap().1;
     let below = std::fs::metadata(scratch.below.path()).unwrap();
     assert_eq!(root.ino, below.ino());
 }

@@ -156,8 +156,8 @@ impl<'a> VisibleDirectory<'a> {
     pub(super) fn readlink(self, name: &[u8]) -> Result<Vec<u8>> {
         let looked = self.lookup(name)?;
         let target = self.fs.readlink(looked.number()).map_err(errno)?;
-        let attributes = self.fs.getattr(looked.number()).map_err(errno)?;
-        assert_eq!(usize::try_from(attributes.stat.size), Ok(target.len()));
+        let (_, attributes) = self.fs.getattr(looked.number()).map_err(errno)?;
+        assert_eq!(usize::try_from(attributes.size), Ok(target.len()));
         Ok(target)
     }
 

@@ -39,7 +39,7 @@ fn n13_a_link_is_looked_up_and_listed_without_a_look_at_its_way() {
         drop(reading);
         told.unwrap()
     });
-    let shown = fs.getattr(number).unwrap().stat.size;
+    let shown = fs.getattr(number).unwrap().1.size;
     assert_eq!(shown, b"way/%E9/../%E9/../%E9".len() as u64);
 }
 
