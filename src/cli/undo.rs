@@ -54,7 +54,7 @@ pub(super) fn run(args: &UndoArgs) -> Result<ExitCode, CommandError> {
         out: Output::stdout(),
         progress: Mutex::default(),
     };
-    let all = journal.steps();
+    let all = journal.jobs.steps;
     let line = |elapsed| {
         let (done, directory) = &*printer.progress.lock();
         steps(*done, all, elapsed, directory)

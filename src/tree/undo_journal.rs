@@ -13,7 +13,6 @@ mod journal_error;
 mod journal_file;
 mod journal_paths;
 mod skipped;
-mod state;
 #[cfg(test)]
 mod tests;
 mod verify;
@@ -23,8 +22,7 @@ pub(crate) use job_index::Place;
 pub use journal_builder::Draft;
 pub use journal_error::JournalError;
 pub(crate) use journal_error::OPENING;
-pub use journal_file::Journal;
+pub use journal_file::{Journal, State, Status};
 pub use journal_paths::JournalPaths;
 pub(crate) use skipped::is_unable;
 pub use skipped::{SkipReason, Skipped};
-pub use state::{State, Status};

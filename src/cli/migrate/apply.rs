@@ -134,7 +134,7 @@ fn go_on(root: &Root, work: &Work<'_>) -> Result<Option<PathBuf>, CommandError> 
 
 /// Does what a journal says, and prints how to go on or back.
 fn carry_out(root: &Root, journal: &mut Journal, work: &Work<'_>) -> Result<(), CommandError> {
-    work.counters.lock().all = journal.steps();
+    work.counters.lock().all = journal.jobs.steps;
     let outcome = apply(&root.fd, journal, threads(), work).map_err(failure(root))?;
     let done = outcome.done + outcome.before;
     work.counters.lock().done += done;

@@ -62,7 +62,7 @@ fn a_tree_is_migrated_and_undone_and_its_directories_keep_their_times() {
     assert!(left.is_empty(), "{left:?}");
     let (outcome, left) = stage.apply(&mut journal);
     assert!(left.is_empty(), "{left:?}");
-    assert_eq!((outcome.done, outcome.before), (journal.steps(), 0));
+    assert_eq!((outcome.done, outcome.before), (journal.jobs.steps, 0));
     for directory in ["B\u{FC}cher", "B\u{FC}cher/\u{C4}lter", "plain"] {
         let times: Vec<_> = before
             .values()
@@ -202,7 +202,7 @@ fn what_is_not_as_planned_is_told_when_it_is_drafted() {
         plans[0].lines.len(),
         "{left:?}"
     );
-    assert_eq!(journal.steps(), 3);
+    assert_eq!(journal.jobs.steps, 3);
 }
 
 #[test]
@@ -226,7 +226,7 @@ fn a_link_with_several_names_and_a_chain_that_is_broken_are_left() {
             .all(|left| left.reason == SkipReason::HardLinked),
         "{left:?}"
     );
-    assert_eq!((left.len(), journal.steps()), (2, 6));
+    assert_eq!((left.len(), journal.jobs.steps), (2, 6));
     // The second of the ring has gone: the third, which was to leave its name for a moment, has it again.
     fs::remove_file(path(&stage.tree(), &[b"1-ring-1"])).unwrap();
     let before = stage.manifest();

@@ -132,7 +132,7 @@ impl Draft {
 
     /// Returns how many steps were added so far.
     pub fn steps(&self) -> u64 {
-        self.spool.lock().journal.steps()
+        self.spool.lock().journal.jobs.steps
     }
 
     /// Returns the metadata of the file, which becomes the journal.

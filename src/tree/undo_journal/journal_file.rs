@@ -1,4 +1,4 @@
-//! A journal that is whole: its jobs, and the marks behind them.
+//! A journal that is whole: its jobs, the marks behind them, and the state of the migration that these tell.
 
 use std::fs::File;
 use std::io;
@@ -7,15 +7,75 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
+use strum::IntoStaticStr;
 
 use super::frames::{Frames, Seal};
 use super::job_index::{JobIndex, Place};
 use super::journal_builder::Draft;
 use super::journal_error::{JournalError, OPENING};
-use super::state::{State, Status};
 use crate::backing::{LockKind, Stat, lock};
-use crate::records::{Job, JournalEvent, JournalHeader, Unplanned};
+use crate::records::{Job, JournalEvent, JournalHeader, Outcome, Unplanned};
 use crate::tree::failpoints;
+
+/// The progress of a migration.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Status {
+    /// The migration may have been begun, and is to be applied to its end, or undone.
+    #[default]
+    Pending,
+    /// All is done, but for what was left.
+    Finished,
+    /// Undoing all of it was begun.
+    Undoing,
+    /// All is undone, but for what was left.
+    Undone,
+}
+
+/// The state of a migration.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct State {
+    /// The progress.
+    pub status: Status,
+    /// What planning left.
+    pub unplanned: Unplanned,
+    /// Number of steps that were left when it was finished.
+    pub left: u64,
+    /// Number of jobs that are known to be done; 0 where any of them may have left a step.
+    pub(crate) progress: u64,
+    /// Are all jobs of the migration there?
+    pub(super) is_complete: bool,
+    /// May names have been changed by linking and unlinking?
+    pub(crate) is_linking: bool,
+    /// Is it the journal of a guard, to which jobs are added?
+    pub(crate) is_growing: bool,
+}
+
+impl State {
+    /// Takes in the next event.
+    pub(super) fn take(&mut self, event: &JournalEvent<'_>) {
+        match *event {
+            JournalEvent::Journal(_) | JournalEvent::Job(_) | JournalEvent::Status { .. } => {}
+            JournalEvent::Complete { unplanned, .. } => {
+                (self.is_complete, self.unplanned) = (true, unplanned);
+            }
+            JournalEvent::Progress {
+                directories,
+                left: 0,
+                ..
+            } => self.progress = self.progress.max(directories),
+            // What was left is tried and reported again.
+            JournalEvent::Progress { .. } => self.progress = 0,
+            JournalEvent::Finished(Outcome { left, .. }) => {
+                (self.status, self.left) = (Status::Finished, left);
+            }
+            JournalEvent::Undoing => self.status = Status::Undoing,
+            JournalEvent::Undone(_) => self.status = Status::Undone,
+            JournalEvent::Linking => self.is_linking = true,
+            JournalEvent::Growing => self.is_growing = true,
+        }
+    }
+}
 
 /// A journal that holds all of a migration.
 #[derive(Debug)]
@@ -141,11 +201,6 @@ impl Journal {
         self.tail.lock().state
     }
 
-    /// Returns how many steps it holds.
-    pub fn steps(&self) -> u64 {
-        self.jobs.steps
-    }
-
     /// Reads the job of that index, which has this place.
     pub(crate) fn job(&self, index: usize, place: &Place) -> Result<Job, JournalError> {
         let number = u64::try_from(index).unwrap_or(u64::MAX).saturating_add(1);
@@ -186,7 +241,7 @@ impl Drop for Journal {
 }
 
 /// Lets go of the lock of a file. Closing it would not be enough while a process that was just forked has not yet run its program.
-pub(super) fn unlock(file: &File) {
+fn unlock(file: &File) {
     // Without locks there is none to let go of.
     drop(lock::flock(file, None));
 }

@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use super::journal_error::JournalError;
-use super::journal_file::Journal;
-use super::state::Status;
+use super::journal_file::{Journal, Status};
 use crate::backing::if_there;
 
 /// The paths of the journals of a tree.

@@ -229,7 +229,7 @@ fn a_mark_that_was_being_written_when_the_machine_failed_does_not_count() {
         let (outcome, left) = stage.apply(&mut journal);
         assert_eq!(
             (outcome.done, outcome.before, left.len()),
-            (0, journal.steps(), 0)
+            (0, journal.jobs.steps, 0)
         );
         drop(journal);
         assert_eq!(

@@ -51,7 +51,7 @@ fn a_link_leads_to_a_file_that_could_not_be_renamed_as_before() {
         r"links/f\xe9: what it leads to was left, or got another name",
     ];
     assert_eq!(left, lines(&expected));
-    assert_eq!((outcome.done, outcome.left), (journal.steps() - 2, 2));
+    assert_eq!((outcome.done, outcome.left), (journal.jobs.steps - 2, 2));
     assert_eq!(target(&stage, "f\u{E9}"), b"../D\xC3\xA9/f\xE9");
     assert_eq!(octets(&stage.tree().join("links/f\u{E9}")), b"D\xE9f\xE9");
     assert_eq!(target(&stage, "g\u{E9}"), "../D\u{E9}/g\u{E9}".as_bytes());
