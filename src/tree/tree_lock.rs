@@ -60,15 +60,8 @@ fn take(root: &OwnedFd) -> io::Result<Option<Vec<OwnedFd>>> {
 
 /// Locks a directory. Returns `false` if another has its lock.
 fn locked(fd: &OwnedFd, kind: LockKind) -> io::Result<bool> {
-    match lock::flock(fd, Some(kind)) {
-        Err(error)
-            if matches!(
-                error.raw_os_error(),
-                Some(libc::EBADF | libc::EOPNOTSUPP | libc::ENOLCK | libc::ENOSYS)
-            ) =>
-        {
-            Ok(true)
-        }
-        result => result,
-    }
+    lock::flock(fd, Some(kind)).or_else(|error| match error.raw_os_error() {
+        Some(libc::EBADF | libc::EOPNOTSUPP | libc::ENOLCK | libc::ENOSYS) => Ok(true),
+        _ => Err(error),
+    })
 }
