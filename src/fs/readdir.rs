@@ -52,9 +52,8 @@ impl Utf8Fs {
             false => Entries::open(&*at.fd, flags),
         };
         let entries = self.inodes.with_descriptors(open)?;
-        let stream = Mutex::new(entries);
         Ok(self.directories.add(OpenDirectory {
-            stream,
+            stream: Mutex::new(entries),
             listed: Mutex::default(),
             at,
             _taken: taken,

@@ -1,7 +1,7 @@
 //! The directory, in the root of the tree, of files that are set aside.
 
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 
 use crate::backing::{Dir, SetTime, Stat, Time, file};
 use crate::names::BackingName;
@@ -77,8 +77,9 @@ pub(super) fn entry_name(frame: u64, number: usize) -> BackingName {
     own_name(&format!("{frame}-{number}"))
 }
 
-fn set_mtime(root: &OwnedFd, mtime: Time) -> io::Result<()> {
-    failpoints::change(|| file::set_times(root, SetTime::Omit, SetTime::At(mtime)))
+/// Gives a directory the time of its last change.
+pub(super) fn set_mtime(dir: impl AsFd, mtime: Time) -> io::Result<()> {
+    failpoints::change(|| file::set_times(dir, SetTime::Omit, SetTime::At(mtime)))
 }
 
 /// Returns the name of the directory; `None` if the journal sets nothing aside.

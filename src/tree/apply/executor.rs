@@ -7,13 +7,12 @@ use std::os::fd::OwnedFd;
 use parking_lot::Mutex;
 use strum::VariantArray;
 
-use super::aside_dir::is_near;
+use super::aside_dir::{is_near, set_mtime};
 use super::observer::{Done, Observer};
-use crate::backing::{Dir, SetTime, Stat, Time, file};
+use crate::backing::{Dir, Stat, Time};
 use crate::names::BackingName;
 use crate::records::Outcome;
 use crate::tree::change::{Change, Job};
-use crate::tree::failpoints;
 use crate::tree::undo_journal::{Journal, JournalError, SkipReason, Skipped};
 
 /// The direction, and whether anything is written.
@@ -191,9 +190,7 @@ impl<'e> Executor<'e> {
         if is_kept || !dir.changed.get() && mtime == before.mtime {
             return;
         }
-        let mtime = SetTime::At(mtime);
-        let set = failpoints::change(|| file::set_times(&dir.dir, SetTime::Omit, mtime));
-        if let Err(error) = set {
+        if let Err(error) = set_mtime(&dir.dir, mtime) {
             let errno = error.raw_os_error().unwrap_or(0);
             self.observer.time_lost(&dir.job.directory, errno);
         }
