@@ -44,7 +44,7 @@ pub(super) struct Place {
 pub struct Plan(pub(super) Vec<Place>);
 
 impl Plan {
-    /// Returns the plan of a mount, as [`Plan::of_machine`]. Rings take a share of the process's `descriptors`, so that fewer threads
+    /// Returns the plan of a mount: some threads for each CPU. Rings take a share of the process's `descriptors`, so that fewer threads
     /// may serve each CPU where there are many.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! The names of a tree: which offend, where they are, the charsets that they are likely written in.
 //!
-//! A [`Scan`] judges directories, each by itself, into a [`Tally`]. Tallies of parts merge to that of the whole in
+//! A [`Scan`] judges directories, each by itself, into a [`Tally`](crate::records::Tally). Tallies of parts merge to that of the whole in
 //! any order and grouping, so that machines can share the work. Memory does not grow with the number of
 //! files: a directory is judged when it was read to its end, and what is kept of all is bounded.
 
