@@ -14,7 +14,7 @@ use super::args::StatusArgs;
 use super::args::status_args::StatusFormat;
 use super::output::print_lines;
 use super::{CommandError, Doing, ExitCode};
-use crate::daemon::status_query::{Question, ask, silent_outer};
+use crate::fuse::status_query::{Question, ask, silent_outer};
 use crate::guard;
 use crate::names::Quoted;
 use crate::os::mountinfo::{self, MountInfo};
@@ -135,7 +135,7 @@ pub(super) fn run(args: &StatusArgs) -> Result<ExitCode, CommandError> {
     print_lines(lines(&all, format, args.all))?;
     let is_well = all.iter().all(|asked| asked.state() == "well");
     match all.pop().map(|asked| asked.answer) {
-        Some(Err(none)) if !args.all => Err(none.into_error()),
+        Some(Err(none)) if !args.all => Err(none.into()),
         _ if is_well => Ok(ExitCode::Ok),
         _ => Ok(ExitCode::Failure),
     }

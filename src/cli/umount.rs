@@ -12,8 +12,8 @@ use super::args::UmountArgs;
 use super::output::{Output, harmless, print_error};
 use super::{CommandError, Doing, ExitCode, cannot_be};
 use crate::backing::fanotify;
-use crate::daemon::status_query::{self, LIST};
 use crate::fuse::mounting::{Spot, UnmountOutcome};
+use crate::fuse::status_query::{self, LIST};
 use crate::names::{Quoted, ShellWord};
 use crate::os::mountinfo::{self, MountInfo, already_mounted};
 use crate::os::user_tables::user_names;
@@ -136,7 +136,7 @@ fn find(point: &Path) -> Result<Spot, CommandError> {
         let hint = format!("utf8fs umount --lazy {word} takes all of it away");
         return Err(CommandError::failure(message).hint(hint));
     }
-    let unseen = |error: io::Error| status_query::unseen(point, &error).into_error();
+    let unseen = |error: io::Error| CommandError::from(status_query::unseen(point, &error));
     match already_mounted(point).map_err(unseen)? {
         Some((root, mount)) if mount.is_ours() => Spot::of(&root, mount).map_err(unseen),
         Some((_, mount)) => {

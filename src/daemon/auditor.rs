@@ -5,13 +5,11 @@
 //! fails. Losses are counted: each offence ends up as written, left out by the rate limit, or dropped.
 
 mod journald;
-mod log_file;
 mod rate_limit;
 #[cfg(test)]
 mod record_tests;
 mod record_text;
 mod sink;
-mod syslog;
 #[cfg(test)]
 mod tests;
 
@@ -22,10 +20,8 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
-pub use log_file::is_unsafe_log;
 use rate_limit::RateLimit;
 pub use sink::Sink;
-pub(super) use syslog::message as syslog_message;
 
 use crate::fs::audit::{AuditLog, Counts, Verdict};
 use crate::os;

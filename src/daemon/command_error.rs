@@ -5,6 +5,7 @@ use std::path::Path;
 
 pub use crate::backing::reason;
 use crate::names::Quoted;
+use crate::records::NoStatus;
 
 /// An error for a person: names in it are quoted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +52,13 @@ impl CommandError {
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+}
+
+/// Says to a command why there is no status.
+impl From<NoStatus> for CommandError {
+    fn from(none: NoStatus) -> Self {
+        Self::failure(none.message).hint(none.hint)
     }
 }
 

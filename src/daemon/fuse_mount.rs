@@ -8,8 +8,8 @@ use rustix::fs::{AtFlags, StatxFlags};
 use rustix::io::Errno;
 
 use super::command_error::{CommandError, Doing};
-use super::status_query::{ask, is_of_dead_mount};
 use crate::fuse::mounting::{self, MountSpec, Mounted, cut_stuck_threads, take_out};
+use crate::fuse::status_query::{ask, is_of_dead_mount};
 use crate::names::Quoted;
 use crate::os::mountinfo::{self, MountInfo, already_mounted, statx_cached};
 use crate::records::NoAnswer;

@@ -12,4 +12,3 @@ pub mod mount_policy;
 pub mod policy_reload;
 pub mod program_log;
 pub mod session;
-pub mod status_query;

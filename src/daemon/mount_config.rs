@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::auditor::{Auditor, Sink, SinkKind, is_unsafe_log};
+use super::auditor::{Auditor, Sink, SinkKind};
 use super::command_error::{CommandError, Doing, reason};
 use super::mount_paths;
 use super::mount_policy::{PolicySource, ResolvedPolicy};
@@ -15,6 +15,7 @@ use crate::fuse::mounting::MountFlags;
 use crate::fuse::{Passthrough, Uring};
 use crate::names::Quoted;
 use crate::names::rules::Mode;
+use crate::os::log_file::is_unsafe_log;
 use crate::os::{Privilege, Sandbox};
 use crate::records::{AuditConfig, CacheMode, MountOptions, Name, PolicyFile, PolicyStatus, Time};
 

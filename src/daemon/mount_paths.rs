@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf, absolute};
 
 use super::command_error::{CommandError, reason};
 use super::fuse_mount::{clear_dead, is_dead_mount};
-use super::status_query::is_of_dead_mount;
+use crate::fuse::status_query::is_of_dead_mount;
 use crate::names::{Quoted, ShellWord};
 use crate::os::mountinfo::{FS_TYPE, MountInfo, already_mounted};
 

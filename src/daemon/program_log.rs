@@ -8,7 +8,8 @@ use std::time::Duration;
 use log::Level;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
-use super::auditor::{Sink, SinkKind, syslog_message};
+use super::auditor::{Sink, SinkKind};
+use crate::os::syslog;
 
 /// Most messages that wait for the thread.
 const QUEUE: usize = 1024;
@@ -29,7 +30,7 @@ impl Message {
     fn new(level: Level, time: &str, text: &str) -> Self {
         let line = format!("{}: {text}", level.as_str().to_ascii_lowercase());
         Self {
-            datagram: Some(syslog_message(&line, level)),
+            datagram: Some(syslog::message(&line, level)),
             text: format!("{time}utf8fs: {line}\n"),
         }
     }

@@ -1,6 +1,6 @@
 //! The FUSE protocol (`include/uapi/linux/fuse.h`). Each request is taken apart, handed to
 //! [`Coherence`](crate::coherence::Coherence) or [`Utf8Fs`](crate::fs::Utf8Fs), and answered. Nothing is decided
-//! here. [`mounting`] makes and takes away the mount itself.
+//! here. [`mounting`] makes and takes away the mount itself, and [`status_query`] asks one for its status.
 
 mod adapter;
 mod connection;
@@ -21,6 +21,7 @@ mod ring_plan;
 pub(crate) mod samples;
 mod start;
 pub mod status;
+pub mod status_query;
 mod worker_pool;
 
 pub use adapter::{About, Service};

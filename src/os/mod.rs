@@ -1,14 +1,16 @@
 //! The operating system services that a daemon needs: credentials, the sandbox, the helper process, the table of mounts,
-//! users, the service manager. Uses no names.
+//! users, the service manager, logs. Uses no names.
 
 pub mod background;
 pub mod child;
 pub mod cpus;
 pub mod credentials;
 pub mod helper;
+pub mod log_file;
 pub mod mountinfo;
 pub mod sandbox;
 pub mod sd_notify;
+pub mod syslog;
 pub mod user_tables;
 
 use std::io;

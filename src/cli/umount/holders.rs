@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-use crate::daemon::status_query::ASKER;
 use crate::fuse::mounting::Spot;
+use crate::fuse::status_query::ASKER;
 use crate::names::Quoted;
 
 /// Most processes that are named; the rest is counted.

@@ -4,7 +4,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::syslog::{DAEMON, severity};
+use crate::os::syslog::{DAEMON, severity};
 use crate::records::{AuditEvent, AuditRecord, Name, json_line};
 
 /// Returns the datagram: `MESSAGE` is the line, `UTF8FS_RECORD` the record as a line of JSON, and each field of it is a field

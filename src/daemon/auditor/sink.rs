@@ -10,10 +10,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::retry_on_intr;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 
-use super::log_file::open_file;
-use super::syslog::SYSLOG;
-use super::{journald, syslog};
+use super::journald;
 use crate::os::helper::{self, Errand};
+use crate::os::log_file::open_file;
+use crate::os::syslog::{self, SYSLOG};
 use crate::records::{AuditRecord, SinkKind};
 
 /// Time that a message may wait for a sink that takes nothing, so that a log that was replaced is opened anew.

@@ -11,9 +11,8 @@ use rustix::fs::{Mode, OFlags, fstat, stat};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
-use super::command_error::{CommandError, reason};
-use crate::backing::xattr;
-use crate::fuse::status::ATTRIBUTE;
+use super::status::ATTRIBUTE;
+use crate::backing::{reason, xattr};
 use crate::names::Quoted;
 use crate::os::child::Child;
 use crate::os::credentials::become_user;
@@ -40,11 +39,6 @@ impl NoStatus {
             message,
             hint: hint.to_owned(),
         }
-    }
-
-    /// Returns the error of a command that wants the status.
-    pub fn into_error(self) -> CommandError {
-        CommandError::failure(self.message).hint(self.hint)
     }
 }
 

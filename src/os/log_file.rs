@@ -21,7 +21,7 @@ static OURSELVES: LazyLock<u32> = LazyLock::new(|| rustix::process::geteuid().as
 const SYMLINK: &str = "it is a symbolic link";
 
 /// Was a log refused, not by the system, but since others could have put it there?
-pub fn is_unsafe_log(error: &io::Error) -> bool {
+pub(crate) fn is_unsafe_log(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::InvalidInput && error.raw_os_error().is_none()
 }
 
@@ -29,7 +29,7 @@ pub fn is_unsafe_log(error: &io::Error) -> bool {
 ///
 /// # Errors
 /// Of opening; one that [`is_unsafe_log`] tells.
-pub(super) fn open_file(path: &Path) -> io::Result<File> {
+pub(crate) fn open_file(path: &Path) -> io::Result<File> {
     LazyLock::force(&OURSELVES);
     let name = path.file_name().ok_or(Errno::ISDIR)?;
     let parent = path.parent().filter(|parent| *parent != Path::new(""));

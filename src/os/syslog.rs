@@ -3,19 +3,19 @@
 use log::Level;
 
 /// The socket of syslog.
-pub(super) const SYSLOG: &str = "/dev/log";
+pub(crate) const SYSLOG: &str = "/dev/log";
 
 /// The facility "system daemons".
-pub(super) const DAEMON: u8 = 3;
+pub(crate) const DAEMON: u8 = 3;
 
 /// Returns the datagram of a line.
-pub(in crate::daemon) fn message(line: &str, level: Level) -> String {
+pub(crate) fn message(line: &str, level: Level) -> String {
     let priority = DAEMON * 8 + severity(level);
     format!("<{priority}>utf8fs[{}]: {line}", std::process::id())
 }
 
 /// Returns the severity of a message as RFC 5424, section 6.2.1, counts it.
-pub(super) fn severity(level: Level) -> u8 {
+pub(crate) fn severity(level: Level) -> u8 {
     match level {
         Level::Error => 3,
         Level::Warn => 4,
