@@ -192,7 +192,7 @@ impl Flags {
 /// An inode that was looked up and not forgotten.
 #[derive(Debug)]
 pub struct Inode {
-    /// Its number towards the kernel.
+    /// Its node id: its number towards the kernel.
     pub number: u64,
     /// The lookup count. Changed under the lock of its shard only.
     pub(super) lookups: AtomicU64,

@@ -150,12 +150,17 @@ impl Inodes {
         Arc::new(Inode::new(number, identity, stat))
     }
 
-    /// The number of the file `ino` in `directory`, as it is listed: what stat(2) shows for it.
+    /// The inode number that is shown of the file `ino` in `directory`, as a listing has it.
     pub(super) fn listed_number(&self, directory: &Inode, ino: u64) -> u64 {
-        self.numbering
-            .shown(directory.device, ino, directory.is_elsewhere())
+        self.numbering.shown(directory.device, ino)
     }
 
+    /// Returns the inode number that is shown of the file that `stat` describes (law F10).
+    pub fn shown_number(&self, stat: &Stat) -> u64 {
+        self.numbering.shown(Device::new(stat.dev), stat.ino)
+    }
+
+    /// Returns the node id of the file that `stat` describes, where that is not another file's.
     pub(super) fn number(&self, stat: &Stat) -> u64 {
         let is_elsewhere = self.mount_of(stat) != 0;
         self.numbering

@@ -1,4 +1,4 @@
-//! Numbers of files towards the kernel.
+//! Numbers of files: node ids towards the kernel, and the inode numbers that programs see.
 
 use rustix::fs::{major, minor};
 
@@ -14,14 +14,23 @@ impl Device {
     pub(super) fn new(dev: u64) -> Self {
         Self((major(dev) & 0xFFF) << 20 | minor(dev) & 0xF_FFFF)
     }
+
+    /// Returns the device in the upper half of a number. Its bits are reversed, so that those that differ most are at the top, where no
+    /// inode number reaches.
+    fn on_top(self) -> u64 {
+        u64::from(self.0.reverse_bits()) << 32
+    }
 }
 
-/// Numbers of files towards the kernel, by which they are shown too. The kernel wants 1 for the root: so the root's and 1 change places, and
-/// files of other devices get their device's number on top.
-/// Files of the root's device that are reached through another mount get one by the same way as clashes.
+/// Node ids and visible inode numbers. Both depend on the file's device and inode number alone.
 ///
-/// A number depends on the file's device and inode number alone. Two devices can still give one number to two files,
-/// where inode numbers are over 32 bits long: then one of them gets another, see [`Numbering::other`].
+/// A node id is the kernel's key of an inode. It wants 1 for the root: so the root's and 1 change places, and files of other devices get
+/// their device's number on top. Files of the root's device that are reached through another mount get one by the same way as clashes.
+/// A node id can belong to another file still: to one that is gone and not forgotten yet, or to one of another device, where inode
+/// numbers are over 32 bits long. Then the file gets another, see [`Numbering::other`].
+///
+/// The visible number of a file of the root's device is its inode number below, whatever its node id is (law F10). All files have one
+/// `st_dev` here, so that those of other devices get their device's number on top.
 #[derive(Debug)]
 pub(super) struct Numbering {
     root: Device,
@@ -36,7 +45,7 @@ impl Numbering {
         }
     }
 
-    /// The number of the file `ino` on `device`; is it reached through another mount than the root's?
+    /// The node id of the file `ino` on `device`; is it reached through another mount than the root's?
     pub(super) fn number(&self, device: Device, ino: u64, is_elsewhere: bool) -> u64 {
         if device == self.root {
             return match ino {
@@ -46,22 +55,22 @@ impl Numbering {
                 other => other,
             };
         }
-        match ino ^ u64::from(device.0) << 32 {
+        match ino ^ device.on_top() {
             // 0 says "no such file" to the kernel.
             0 | ROOT => Self::other(device, ino, 0),
             number => number,
         }
     }
 
-    /// Returns the inode number that stat(2) shows: the root shows its own.
-    pub(super) fn shown(&self, device: Device, ino: u64, is_elsewhere: bool) -> u64 {
-        match self.number(device, ino, is_elsewhere) {
-            ROOT => self.root_ino,
-            number => number,
+    /// Returns the inode number that stat(2), statx(2) and readdir(3) show.
+    pub(super) fn shown(&self, device: Device, ino: u64) -> u64 {
+        match device == self.root {
+            true => ino,
+            false => self.number(device, ino, true),
         }
     }
 
-    /// The number of a file whose own is taken by another, and so were `tried` others.
+    /// The node id of a file whose own is taken by another, and so were `tried` others.
     pub(super) fn other(device: Device, ino: u64, tried: u32) -> u64 {
         // The finalizer of splitmix64, which leaves no two inputs alike.
         let mut hash = ino ^ u64::from(device.0).rotate_left(32) ^ u64::from(tried).rotate_left(16);
@@ -85,14 +94,11 @@ mod tests {
         assert_eq!(numbering.number(root, 42, false), ROOT);
         assert_eq!(numbering.number(root, 1, false), 42);
         assert_eq!(numbering.number(root, 43, false), 43);
-        assert_eq!(numbering.shown(root, 42, false), 42);
-        assert_eq!(numbering.shown(root, 43, false), 43);
-        // Through another mount no file has the number of one that is reached through the root's.
+        // Through another mount no file has the node id of one that is reached through the root's.
         assert!(numbering.number(root, 42, true) > u64::from(u32::MAX));
-        assert_eq!(
-            numbering.shown(root, 43, true),
-            numbering.number(root, 43, true)
-        );
+        for ino in [1, 42, 43] {
+            assert_eq!(numbering.shown(root, ino), ino);
+        }
     }
 
     #[test]
@@ -119,8 +125,8 @@ mod tests {
         assert_eq!(all, numbers(&reversed));
         assert!(all.windows(2).all(|pair| pair[0] < pair[1]));
         assert!(
-            all[0] > u64::from(u32::MAX),
-            "none is one of the root's device"
+            all[0] > 1 << 40,
+            "none is one of the root's device, however large that is"
         );
     }
 
@@ -129,7 +135,7 @@ mod tests {
         let numbering = Numbering::new(makedev(0, 7), 42);
         let device = Device::new(makedev(0, 9));
         for wanted in [0, ROOT] {
-            let ino = wanted ^ 9 << 32;
+            let ino = wanted ^ device.on_top();
             assert!(numbering.number(device, ino, false) > ROOT);
         }
         assert_ne!(

@@ -17,7 +17,7 @@ use crate::names::{BackingName, Quoted, VisibleName};
 /// An entry of a directory as it is listed.
 #[derive(Debug)]
 pub struct Listed<'a> {
-    /// Its number towards the kernel.
+    /// Its inode number, as stat(2) shows it.
     pub number: u64,
     /// The cookie at which the stream goes on after it.
     pub cookie: u64,
@@ -193,7 +193,7 @@ impl Utf8Fs {
                     .and_then(|sight| self.enter(sight, &open.at, entry))
                 {
                     Ok(entry) => {
-                        listed.number = entry.inode.number;
+                        listed.number = self.inodes.shown_number(&entry.stat);
                         listed.kind = entry.stat.kind();
                         listed.entry = Some(entry);
                     }

@@ -16,7 +16,7 @@ use super::passthrough::BackingId;
 use super::reply::{Reply, entry_out};
 use super::request::Request;
 use crate::backing::file::{Place, Sync};
-use crate::backing::{LockKind, LockRange, SetTime, Time};
+use crate::backing::{LockKind, LockRange, SetTime, Stat, Time};
 use crate::coherence::serving::Way;
 use crate::coherence::{Coherence, Kept, KeptList};
 use crate::fs::{
@@ -35,10 +35,12 @@ impl Adapter {
         match operation {
             Operation::Lookup => return self.lookup(request, reply),
             Operation::Getattr => {
-                Ok(reply.attributes(request.node, self.coherence.getattr(request.node)?)?)
+                let shown = self.coherence.getattr(request.node)?;
+                Ok(reply.attributes(self.shown_number(&shown.0), shown)?)
             }
             Operation::Statx => {
-                Ok(reply.statx(request.node, self.coherence.getattr(request.node)?)?)
+                let shown = self.coherence.getattr(request.node)?;
+                Ok(reply.statx(self.shown_number(&shown.0), shown)?)
             }
             Operation::Setattr => self.setattr(request, reply),
             Operation::Readlink => Ok(reply.data(&self.fs.readlink(request.node)?)?),
@@ -87,7 +89,7 @@ impl Adapter {
     fn lookup(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<Done, FsError> {
         let name = request.arguments.text()?;
         match self.coherence.lookup(request.caller, request.node, name) {
-            Ok((entry, kept)) => reply.record(&entry_out(&entry, kept))?,
+            Ok((entry, kept)) => reply.record(&self.entry_out(&entry, kept))?,
             Err(error) if error.errno() != libc::ENOENT => return Err(error),
             Err(error) => {
                 let kept = self.coherence.keep_absence(request.node, name);
@@ -109,7 +111,7 @@ impl Adapter {
         make: impl FnOnce(&Utf8Fs) -> Result<Entry, FsError>,
     ) -> Result<(), FsError> {
         let (entry, kept) = self.coherence.make(new, make)?;
-        Ok(reply.record(&entry_out(&entry, kept))?)
+        Ok(reply.record(&self.entry_out(&entry, kept))?)
     }
 
     fn symlink(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
@@ -164,13 +166,22 @@ impl Adapter {
         let asked: CreateIn = request.arguments.record()?;
         let new = request.new_entry(asked.mode, asked.umask)?;
         let (entry, kept, opened) = create(&self.coherence, &new, asked.flags)?;
-        reply.record(&entry_out(&entry, kept))?;
+        reply.record(&self.entry_out(&entry, kept))?;
         Ok(reply.record(&self.serve_opened(&opened))?)
     }
 }
 
 /// Attributes.
 impl Adapter {
+    /// Returns the inode number that is shown of the file that `stat` describes.
+    fn shown_number(&self, stat: &Stat) -> u64 {
+        self.fs.inodes().shown_number(stat)
+    }
+
+    fn entry_out(&self, entry: &Entry, kept: Kept) -> EntryOut {
+        entry_out(entry, self.shown_number(&entry.stat), kept)
+    }
+
     fn setattr(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
         let asked: SetattrIn = request.arguments.record()?;
         let has = |bit| asked.valid & bit != 0;
@@ -199,8 +210,9 @@ impl Adapter {
         };
         let handle = has(valid::HANDLE).then_some(asked.handle);
         let (caller, node) = (request.caller, request.node);
-        let shown = self.fs.setattr(caller, node, handle, change)?;
-        Ok(reply.attributes(node, self.coherence.keep_shown(shown))?)
+        let changed = self.fs.setattr(caller, node, handle, change)?;
+        let shown = self.coherence.keep_shown(changed);
+        Ok(reply.attributes(self.shown_number(&shown.0), shown)?)
     }
 
     fn access(&self, mut request: Request<'_>) -> Result<(), FsError> {
@@ -444,7 +456,7 @@ impl Adapter {
         let give = |listed: &Listed<'_>, kept: Option<Kept>| {
             // Of what has none the kernel gives the name to who lists, and knows no entry by it.
             let entry = listed.entry.as_ref().zip(kept);
-            let entry_of = |(entry, kept)| entry_out(entry, kept);
+            let entry_of = |(entry, kept)| self.entry_out(entry, kept);
             let given = || entry.map_or_else(EntryOut::default, entry_of);
             reply.listed(listed, (plus == Plus::Yes).then(given))
         };

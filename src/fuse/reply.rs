@@ -11,7 +11,7 @@ use super::layout::{
 };
 use crate::backing::{Stat, Time};
 use crate::coherence::Kept;
-use crate::fs::{Entry, FsError, Listed, ROOT};
+use crate::fs::{Entry, FsError, Listed};
 
 /// An answer, of which nothing is there yet but room.
 #[derive(Debug)]
@@ -83,20 +83,20 @@ impl<'a> Reply<'a> {
         })
     }
 
-    /// Adds attributes of the inode that the kernel knows as `node`, and how long it may keep them.
+    /// Adds attributes of a file whose visible inode number is `number`, and how long the kernel may keep them.
     ///
     /// # Errors
     /// As for [`record`](Self::record).
     pub(super) fn attributes(
         &mut self,
-        node: u64,
+        number: u64,
         (stat, kept): (Stat, Duration),
     ) -> Result<(), Errno> {
         self.record(&AttrOut {
             attr_valid: kept.as_secs(),
             attr_valid_nanos: kept.subsec_nanos(),
             padding: 0,
-            attr: attr(number(node, &stat), &stat),
+            attr: attr(number, &stat),
         })
     }
 
@@ -104,11 +104,15 @@ impl<'a> Reply<'a> {
     ///
     /// # Errors
     /// As for [`record`](Self::record).
-    pub(super) fn statx(&mut self, node: u64, (stat, kept): (Stat, Duration)) -> Result<(), Errno> {
+    pub(super) fn statx(
+        &mut self,
+        number: u64,
+        (stat, kept): (Stat, Duration),
+    ) -> Result<(), Errno> {
         self.record(&StatxOut {
             attr_valid: kept.as_secs(),
             attr_valid_nanos: kept.subsec_nanos(),
-            stat: statx(number(node, &stat), &stat),
+            stat: statx(number, &stat),
             ..StatxOut::default()
         })
     }
@@ -177,14 +181,8 @@ impl<'a> Reply<'a> {
     }
 }
 
-/// Returns the number by which an inode is shown: its node id, so that a file has one number in every answer. Only
-/// the root shows its own, since 1 is the protocol's.
-fn number(node: u64, stat: &Stat) -> u64 {
-    if node == ROOT { stat.ino } else { node }
-}
-
-/// Returns an entry and its timeouts.
-pub(super) fn entry_out(entry: &Entry, kept: Kept) -> EntryOut {
+/// Returns an entry whose visible inode number is `number`, and its timeouts.
+pub(super) fn entry_out(entry: &Entry, number: u64, kept: Kept) -> EntryOut {
     EntryOut {
         node: entry.inode.number,
         generation: entry.inode.generation(),
@@ -192,7 +190,7 @@ pub(super) fn entry_out(entry: &Entry, kept: Kept) -> EntryOut {
         entry_valid_nanos: kept.name.subsec_nanos(),
         attr_valid: kept.attributes.as_secs(),
         attr_valid_nanos: kept.attributes.subsec_nanos(),
-        attr: attr(entry.inode.number, &entry.stat),
+        attr: attr(number, &entry.stat),
     }
 }
 
