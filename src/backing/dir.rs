@@ -75,6 +75,23 @@ impl<F: AsFd> Dir<F> {
         counted(rustix::fs::openat2(&self.0, path, flags, mode, resolve))
     }
 
+    /// Holds what `names` lead to from this directory, a symlink itself if it is one. No symlink is followed on the way, and no mount entered.
+    ///
+    /// # Errors
+    /// Those of openat2(2), as for [`descend`](Self::descend).
+    pub fn reach(&self, names: &[&BackingName]) -> io::Result<OwnedFd> {
+        let path: Vec<&[u8]> = names.iter().map(|name| name.as_bytes()).collect();
+        let path = path.join(&b'/');
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
+        counted(rustix::fs::openat2(
+            &self.0,
+            path,
+            HOLD,
+            Mode::empty(),
+            resolve,
+        ))
+    }
+
     /// Holds the directory above; the directory itself where it is the root of all that it sees.
     ///
     /// # Errors

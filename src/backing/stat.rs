@@ -72,6 +72,11 @@ pub struct Stat {
 }
 
 impl Stat {
+    /// Returns true for a file or symlink that has several names: hard links.
+    pub fn has_several_names(&self) -> bool {
+        !self.is_dir() && self.nlink > 1
+    }
+
     /// Returns the device and the inode number: no other inode has both.
     pub fn identity(&self) -> (u64, u64) {
         (self.dev, self.ino)

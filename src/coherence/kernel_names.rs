@@ -39,17 +39,25 @@ impl KernelNames {
     }
 
     /// Notes that `name` was looked up and leads to the inode `number`. Where it led to another, `doubt` says whether the kernel may still
-    /// know that by the name.
-    pub(super) fn looked_up(&self, name: Name<'_>, number: u64, doubt: impl Fn(u64) -> bool) {
+    /// know that by the name. Returns where it led before, if that differs.
+    pub(super) fn looked_up(
+        &self,
+        name: Name<'_>,
+        number: u64,
+        doubt: impl Fn(u64) -> bool,
+    ) -> Option<u64> {
         let name = self.hasher.hash_one(name);
         let mut numbers = self.numbers.lock();
         if numbers.len() >= MOST {
             numbers.clear();
         }
         let told = numbers.entry(name).or_insert(number);
-        if *told != number {
-            *told = if doubt(*told) { DOUBTFUL } else { number };
+        let before = *told;
+        if before == number {
+            return None;
         }
+        *told = if doubt(before) { DOUBTFUL } else { number };
+        Some(before)
     }
 
     /// The inode that `name` was told to lead to last, or [`DOUBTFUL`]. `None` if that is not known any more.

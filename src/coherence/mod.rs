@@ -63,7 +63,7 @@ pub struct Keeping {
     pub times: Times,
     /// The watcher that reports changes by others below; else the reason why they are not followed, in words.
     pub watcher: Result<Watcher, String>,
-    /// May it keep lists of names?
+    /// May it keep lists of names, and that there is no such name?
     pub keeps_lists: bool,
 }
 
@@ -132,6 +132,13 @@ impl Coherence {
             && self.fs.is_as_opened_before(opened)
     }
 
+    /// Returns true if the kernel has other attributes of a file than it was opened with. It would seek to the end, and append, where the end
+    /// was before others wrote below (law F9).
+    pub fn has_old_attributes(&self, opened: &Opened) -> bool {
+        let inode = self.fs.inodes().get(opened.inode.0);
+        inode.is_ok_and(|inode| !inode.is_as_told(&opened.stat))
+    }
+
     /// To be called before something is read of a directory that the kernel is to keep.
     fn look_into(&self, directory: &Arc<Inode>) {
         if let Ok(watched) = &self.watched {
@@ -143,7 +150,9 @@ impl Coherence {
     fn tell(&self, name: Name<'_>, number: u64) {
         let inode = |told| self.fs.inodes().get(told);
         let doubt = |told| told == DOUBTFUL || inode(told).is_ok_and(|told| told.is_directory());
-        self.told.looked_up(name, number, doubt);
+        if let Some(before) = self.told.looked_up(name, number, doubt) {
+            self.fs.lost_name(before, name);
+        }
     }
 
     /// Returns the timeouts of `entry`, which has the name `name` in `directory`.
@@ -165,6 +174,7 @@ impl Coherence {
     /// below without the kernel taking notice, and it must not run the file with them. Nor those of a symlink whose
     /// target is shown changed (law N13).
     fn keep_attributes(&self, inode: &Arc<Inode>, stat: &Stat) -> Duration {
+        inode.tell(stat);
         if stat.has_set_id() || self.fs.mapped_target(inode, stat).is_some() {
             return Duration::ZERO;
         }
@@ -206,10 +216,12 @@ impl Coherence {
         };
         match (self.fs.absence(name), &self.watched) {
             (Absence::OfSpellings, _) => Duration::ZERO,
+            // Whoever waits for a file to come is to find it with the files that came before it (law F9).
+            (_, Err(_)) if !self.keeps_lists => Duration::ZERO,
             (_, Err(_)) => self.times.heard,
             (Absence::OfOne, Ok(watched)) => watched.keep_absence(&directory, name),
             // Changes are reported by backing names, of which it may not be one.
-            (Absence::OfDecoded, Ok(_)) => self.times.unheard,
+            (Absence::OfDecoded, Ok(_)) => Duration::ZERO,
         }
     }
 
@@ -287,11 +299,23 @@ impl Coherence {
             removed?;
             self.give_up(known);
         } else {
+            let removed = self.leads_to((parent, name));
             self.fs.unlink(caller, parent, name)?;
+            if let Some(removed) = removed {
+                self.fs.lost_name(removed, (parent, name));
+            }
         }
         // The number may be that of a new directory when the name is looked up next, which would make the name doubtful.
         self.told.note((parent, name), ABSENT);
         Ok(())
+    }
+
+    /// Returns the inode that a name leads to, as the kernel was told last; if that is not known any more, as it is now.
+    fn leads_to(&self, name: Name<'_>) -> Option<u64> {
+        self.told.number(name).or_else(|| {
+            let (_, inode) = self.fs.look(name.0, name.1)?;
+            Some(inode?.number)
+        })
     }
 
     /// The kernel marks the directory of this number as removed for good. If others put another in its place meanwhile, it is there still.
@@ -359,12 +383,16 @@ impl Coherence {
             true => self.known(caller, name),
             false => Some(ABSENT),
         };
+        let lost = may_replace.then(|| self.leads_to(new)).flatten();
         let replaced = known(is_moved || may_replace, new);
         let are_known = known(is_moved, old).and(replaced).ok_or(FsError::Stale);
         let renamed = are_known.and_then(|_| self.fs.rename(caller, old, new, flags, may));
         if let Ok(there) = &renamed {
             if !is_exchange {
                 self.give_up(replaced);
+            }
+            if let Some(lost) = lost.filter(|lost| there[0] != Some(*lost)) {
+                self.fs.lost_name(lost, new);
             }
             self.told.renamed(old, new, is_exchange);
             let names = [new, old].into_iter().zip(there);

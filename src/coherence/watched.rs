@@ -234,12 +234,15 @@ impl Watched {
 
     /// Returns the timeout of a negative dentry in `directory`, where it may be kept at all.
     pub(super) fn keep_absence(&self, directory: &Inode, name: &[u8]) -> Duration {
-        if !self.is_followed(directory) {
-            return self.times.unheard;
+        // Where it is not heard at once, whoever waits for a file to come is to find it with the files that came before it (law F9).
+        if !self.is_followed(directory) || !self.absent.add(directory.number, name) {
+            return Duration::ZERO;
         }
-        let is_remembered = self.absent.add(directory.number, name);
         // As above.
-        self.times.of(is_remembered && self.is_heard())
+        match self.is_heard() {
+            true => self.times.heard,
+            false => Duration::ZERO,
+        }
     }
 
     /// The name exists now: the kernel keeps no negative dentry of it.

@@ -20,7 +20,7 @@ use super::session::{Ended, Session};
 use super::{mount_flags, program_log};
 use crate::backing::{Dir, Entries, file, private_clone, stat_filesystem};
 use crate::coherence::{Coherence, Keeping};
-use crate::fs::{Config, Settings, Utf8Fs};
+use crate::fs::{Config, LocksAt, Settings, Utf8Fs};
 use crate::fuse::mounting::{MountSpec, Mounted};
 use crate::fuse::{About, Connection, Plan, Rings, Service};
 use crate::names::Quoted;
@@ -29,6 +29,7 @@ use crate::os::helper;
 use crate::os::mountinfo;
 use crate::os::sd_notify::Manager;
 use crate::os::{Privilege, Sandbox, catch_signals, credentials, map_large_blocks};
+use crate::records::CacheMode;
 
 /// Descriptors of the daemon beside its threads: standard streams, logs, signals, helper processes, the backing directory.
 const OWN_DESCRIPTORS: usize = 33;
@@ -198,7 +199,12 @@ fn open_backing(config: &MountConfig) -> Result<BackingRoot, CommandError> {
     let for_handles = libc::O_RDONLY | libc::O_DIRECTORY;
     let by_handle = is_root.then(|| file::reopen(&root, for_handles));
     let by_handle = by_handle.transpose().doing(&opening)?;
-    let keeping = Keeping::decide(config.cache, &root, by_handle.as_ref(), enters);
+    // Who gets a lock is to see what its last holder did, above or below, which names and attributes that are kept would hide.
+    let cache = match config.locks {
+        LocksAt::Backing => Some(CacheMode::Seconds(0.0)),
+        LocksAt::Local => config.cache,
+    };
+    let keeping = Keeping::decide(cache, &root, by_handle.as_ref(), enters);
     let keeping = keeping.map_err(|error| {
         let why = reason(&error);
         CommandError::failure(format!("--cache watch is not possible: {why}"))
@@ -234,11 +240,12 @@ fn filesystem(
         rules: checked.resolved.rules,
         root: backing.root,
         by_handle: backing.by_handle,
-        keeps_places: backing.keeping.watcher.is_ok(),
+        opens_by_name: backing.keeping.watcher.is_ok(),
         most_descriptors,
         settings: Settings {
             unique: checked.resolved.unique,
             unseen: backing.keeping.times.unheard,
+            names_kept: backing.keeping.times.heard,
             rules_may_change: checked.policy.is_some(),
             locks: config.locks,
             waits: mount_flags::wait(config),

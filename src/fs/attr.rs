@@ -87,7 +87,10 @@ impl Utf8Fs {
         handle: Option<u64>,
         mut change: Change,
     ) -> Result<(Arc<Inode>, Stat), FsError> {
-        let OpenInode { inode, fd, .. } = self.open_to_change(number)?;
+        let OpenInode { inode, fd, .. } = match handle {
+            Some(_) => self.open_inode(number)?,
+            None => self.open_to_set(caller, number)?,
+        };
         let has_owner = change.uid.is_some() || change.gid.is_some();
         let clears = match change.size {
             Some(_) => Some(Clears::BySize),
@@ -179,7 +182,7 @@ impl Utf8Fs {
         name: &[u8],
         value: Option<(&[u8], i32)>,
     ) -> Result<(), FsError> {
-        let OpenInode { fd, .. } = self.open_to_change(number)?;
+        let OpenInode { fd, .. } = self.open_to_set(caller, number)?;
         act_as(self.settings.privilege, caller.uid, caller.gid)?;
         let _as_caller = match name {
             ACCESS_ACL => Some(self.clear_set_ids_as(caller, &Stat::of(&*fd)?, Clears::ByOwner)?),

@@ -43,18 +43,6 @@ impl Utf8Fs {
         let unseen = self.settings.unseen.min(UNSEEN_OUTSIDE);
         self.inodes.confine(directory, unseen)
     }
-
-    /// An inode in which names are made or removed, or whose attributes are changed, and its descriptor.
-    ///
-    /// # Errors
-    /// [`FsError::Stale`]: it is gone, or is a directory that was moved out of the backing directory.
-    pub(super) fn open_to_change(&self, number: u64) -> Result<OpenInode, FsError> {
-        let open = self.open_inode(number)?;
-        if open.inode.as_directory().is_ok() {
-            self.inodes.confine(&open, Duration::ZERO)?;
-        }
-        Ok(open)
-    }
 }
 
 impl Inodes {
@@ -69,7 +57,7 @@ impl Inodes {
             return Ok(());
         }
         let confined = &inode.as_directory()?.confined;
-        let now = u32::try_from(self.started.elapsed().as_millis() % (1 << 32)).unwrap_or_default();
+        let now = self.now();
         let last = confined.load(Ordering::Relaxed);
         let age = Duration::from_millis(now.wrapping_sub(last).into());
         if last != 0 && age < unseen {

@@ -8,7 +8,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
@@ -17,9 +17,6 @@ use super::number::Device;
 use crate::backing::ticks::is_before_this_tick;
 use crate::backing::{Dir, FileHandle, Kind, Stat, Time};
 use crate::names::{BackingName, VisibleName};
-
-/// Its place is wanted. Paths lead over directories, targets start at symlinks, and what has no handle is opened there.
-pub(super) const PLACED: u8 = 1;
 
 /// Its number is given up: if it is there still, it gets another.
 pub(super) const GIVEN_UP: u8 = 2;
@@ -60,7 +57,7 @@ impl Place {
     }
 }
 
-/// A [`Place`] in one piece of memory: the parent's number, the backing name, and after a `/` the visible one where it differs. There is one for each file where changes are followed.
+/// A [`Place`] in one piece of memory: the parent's number, the backing name, and after a `/` the visible one where it differs. Each inode that has a name has one.
 #[derive(Debug, PartialEq, Eq)]
 struct PackedPlace(Box<[u8]>);
 
@@ -81,6 +78,14 @@ impl PackedPlace {
     fn split(&self) -> Option<(u64, &[u8])> {
         let (parent, names) = self.0.split_first_chunk()?;
         Some((u64::from_le_bytes(*parent), names))
+    }
+
+    /// Is it this visible name in the directory `parent`?
+    fn is_named(&self, parent: u64, name: &[u8]) -> bool {
+        self.split().is_some_and(|(own, names)| {
+            let mut names = names.rsplitn(2, |&byte| byte == b'/');
+            own == parent && names.next() == Some(name)
+        })
     }
 
     fn unpack(&self) -> Option<Place> {
@@ -160,6 +165,14 @@ fn birth(stat: &Stat) -> u32 {
     stat.btime.map_or(0, digest)
 }
 
+/// Returns a hash of the size and the times of a file's content.
+fn content_state(stat: &Stat) -> u32 {
+    let times = nanoseconds(stat.ctime).wrapping_mul(31) ^ nanoseconds(stat.mtime);
+    let mixed =
+        (times.cast_unsigned() ^ stat.size.rotate_left(48)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    u32::try_from(mixed >> 32).unwrap_or_default()
+}
+
 /// Content is taken for that of another open for so many seconds: a mapping below can change it without any sign.
 const LONGEST_CONTENT: u64 = 60;
 
@@ -204,9 +217,13 @@ pub struct Inode {
     pub(super) device: Device,
     /// Its [`birth`], once no other file of its number can have the same; else 0.
     born: AtomicU32,
+    /// When the kernel was told of it last, in milliseconds of the clock of the table.
+    pub(super) told_at: AtomicU32,
+    /// A hash of the attributes that were told last, of those that change with the content.
+    told: AtomicU32,
     /// Set on each use of the descriptor; it stays open a round longer.
     used: AtomicBool,
-    /// [`PLACED`], [`GIVEN_UP`], [`UNPROVEN`], [`REGULAR`], [`MAPPABLE`], [`STALE`] and [`PLAIN_TARGET`].
+    /// [`GIVEN_UP`], [`UNPROVEN`], [`REGULAR`], [`MAPPABLE`], [`STALE`] and [`PLAIN_TARGET`].
     pub(super) marks: Flags,
     /// Flags to which the layer that sets them gives their meaning.
     pub notes: Flags,
@@ -240,12 +257,30 @@ struct State {
 struct Held {
     /// An `O_PATH` descriptor, if it is open.
     fd: Option<Arc<OwnedFd>>,
-    /// The files of this inode that programs have open, and whether each can be written to by a mapping.
-    files: Vec<(Weak<OwnedFd>, bool)>,
+    /// The files of this inode that programs have open.
+    files: Vec<FileInUse>,
     /// The ctime at an open, and the seconds of the table's clock then.
     opened_at: Option<(Time, u64)>,
-    /// Places where a file of several names was seen before, the last one first.
-    places: Vec<PackedPlace>,
+    /// Places where a file was seen before, the last one first.
+    places: Vec<EarlierPlace>,
+}
+
+/// A file that a program has open.
+#[derive(Debug)]
+struct FileInUse {
+    file: Weak<OwnedFd>,
+    /// Can it be written to by a mapping?
+    is_mappable: bool,
+    /// The thread that opened it.
+    pid: u32,
+}
+
+/// A place where a file was seen before it was seen at another.
+#[derive(Debug)]
+struct EarlierPlace {
+    place: PackedPlace,
+    /// When it was seen elsewhere. The kernel was told of this place before.
+    since: Instant,
 }
 
 impl State {
@@ -264,10 +299,7 @@ impl State {
 impl Inode {
     /// The file that `stat` describes, with one lookup.
     pub(super) fn new(number: u64, identity: Identity, stat: &Stat) -> Self {
-        let is_placed =
-            stat.is_dir() || stat.is_symlink() || matches!(identity, Identity::Looks { .. });
         let marks = Flags::default();
-        marks.set(PLACED, is_placed);
         marks.set(REGULAR, stat.is_file());
         Self {
             number,
@@ -277,6 +309,8 @@ impl Inode {
             directory: stat.is_dir().then(Box::default),
             device: Device::new(stat.dev),
             born: AtomicU32::new(0),
+            told_at: AtomicU32::new(0),
+            told: AtomicU32::new(0),
             used: AtomicBool::new(true),
             marks,
             notes: Flags::default(),
@@ -293,13 +327,25 @@ impl Inode {
         self.handle().map_or(0, |handle| handle.digest().into())
     }
 
-    /// Notes a file of this inode that a program has open, and whether it can be written to by a mapping.
-    pub(super) fn opened(&self, file: &Arc<OwnedFd>, is_mappable: bool) {
+    /// Notes a file of this inode that the thread `pid` has opened, and whether it can be written to by a mapping.
+    pub(super) fn opened(&self, file: &Arc<OwnedFd>, pid: u32, is_mappable: bool) {
         if is_mappable {
             self.marks.set(MAPPABLE, true);
         }
-        let file = (Arc::downgrade(file), is_mappable);
+        let file = FileInUse {
+            file: Arc::downgrade(file),
+            is_mappable,
+            pid,
+        };
         self.state.lock().hold(|held| held.files.push(file));
+    }
+
+    /// Returns true if the thread `pid` has opened the file, and it is still open. Threads of other PID namespaces have the number 0, and are
+    /// not known.
+    pub(super) fn is_opened_by(&self, pid: u32) -> bool {
+        let state = self.state.lock();
+        let held = state.held.as_ref();
+        pid != 0 && held.is_some_and(|held| held.files.iter().any(|file| file.pid == pid))
     }
 
     /// Notes that a program has closed a file.
@@ -307,7 +353,7 @@ impl Inode {
         let gone = Arc::as_ptr(file);
         self.state.lock().hold(|held| {
             held.files
-                .retain(|(file, _)| !std::ptr::eq(file.as_ptr(), gone));
+                .retain(|open| !std::ptr::eq(open.file.as_ptr(), gone));
         });
     }
 
@@ -315,7 +361,7 @@ impl Inode {
     pub fn is_mappable(&self) -> bool {
         let state = self.state.lock();
         let held = state.held.as_ref();
-        held.is_some_and(|held| held.files.iter().any(|&(_, is_mappable)| is_mappable))
+        held.is_some_and(|held| held.files.iter().any(|file| file.is_mappable))
     }
 
     /// Was it ever open for reading and writing, so that there may be mappings of it, which outlive the open file?
@@ -327,7 +373,7 @@ impl Inode {
     pub(super) fn open_file(&self) -> Option<Arc<OwnedFd>> {
         let state = self.state.lock();
         let files = &state.held.as_ref()?.files;
-        files.iter().find_map(|(file, _)| file.upgrade())
+        files.iter().find_map(|open| open.file.upgrade())
     }
 
     /// Its descriptor, if it is open; that counts as a use.
@@ -345,14 +391,28 @@ impl Inode {
         })
     }
 
-    /// Gives its descriptor up if no operation uses it, and none has since the last time.
-    pub(super) fn let_go(&self) -> Option<Arc<OwnedFd>> {
+    /// Gives its descriptor up if no operation uses it, and none has since the last time. `None` if it keeps one; the descriptor that it had
+    /// is in it otherwise.
+    pub(super) fn let_go(&self) -> Option<Option<Arc<OwnedFd>>> {
+        let mut state = self.state.lock();
+        if state.held.as_ref().is_none_or(|held| held.fd.is_none()) {
+            return Some(None);
+        }
         if self.used.swap(false, Ordering::Relaxed) {
             return None;
         }
-        self.state
-            .lock()
-            .hold(|held| held.fd.take_if(|fd| Arc::strong_count(fd) == 1))
+        state.hold(take_unused).map(Some)
+    }
+
+    /// Gives the descriptor of a file up if no operation uses it, so that the filesystem can free the space of one without a name. It is opened
+    /// again when it is needed.
+    pub(super) fn give_up_descriptor(&self) -> Option<Arc<OwnedFd>> {
+        if !self.is_regular() && self.handle().is_none() {
+            return None;
+        }
+        let mut state = self.state.lock();
+        state.held.as_ref()?.fd.as_ref()?;
+        state.hold(take_unused)
     }
 
     /// Returns the parts of a directory.
@@ -383,6 +443,16 @@ impl Inode {
         if self.born.load(Ordering::Relaxed) == 0 && stat.btime.is_some_and(is_before_this_tick) {
             self.born.store(birth(stat), Ordering::Relaxed);
         }
+    }
+
+    /// Notes that the kernel is told these attributes.
+    pub fn tell(&self, stat: &Stat) {
+        self.told.store(content_state(stat), Ordering::Relaxed);
+    }
+
+    /// Returns true if the size and times of the content are those that the kernel was told last.
+    pub fn is_as_told(&self, stat: &Stat) -> bool {
+        self.told.load(Ordering::Relaxed) == content_state(stat)
     }
 
     /// Gives the number of a directory up: if it is there still, it gets another when it is looked up next.
@@ -427,26 +497,68 @@ impl Inode {
         self.marks.has(REGULAR)
     }
 
-    /// Returns where it was last seen, if that is kept.
+    /// Returns where it was last seen; `None` if it has no name.
     pub fn place(&self) -> Option<Place> {
         self.state.lock().place.as_ref()?.unpack()
     }
 
-    /// Keeps another place of a file that has several names: its last one may go.
+    /// Keeps a place where a file was seen before, which it may have left or not.
     pub(super) fn keep_place(&self, place: &Place) {
-        let place = PackedPlace::from(place);
+        let earlier = EarlierPlace {
+            place: PackedPlace::from(place),
+            since: Instant::now(),
+        };
         self.state.lock().hold(|held| {
-            held.places.retain(|other| *other != place);
+            held.places.retain(|other| other.place != earlier.place);
             held.places.truncate(MOST_PLACES - 1);
-            held.places.insert(0, place);
+            held.places.insert(0, earlier);
         });
+    }
+
+    /// Notes a place of a file that has several names: the first one stays the one where it was last seen.
+    pub(super) fn add_place(&self, place: &Place) {
+        let mut state = self.state.lock();
+        let packed = PackedPlace::from(place);
+        let first = state.place.get_or_insert_with(|| PackedPlace::from(place));
+        let is_first = *first == packed;
+        drop(state);
+        if !is_first {
+            self.keep_place(place);
+        }
+    }
+
+    /// Notes that a visible name does not lead to it any more.
+    pub(super) fn lose_place(&self, parent: u64, name: &[u8]) {
+        let mut state = self.state.lock();
+        if state.held.is_some() {
+            state.hold(|held| {
+                held.places
+                    .retain(|earlier| !earlier.place.is_named(parent, name));
+            });
+        }
+        let is_lost = |place: &mut PackedPlace| place.is_named(parent, name);
+        if state.place.take_if(is_lost).is_some() && state.held.is_some() {
+            state.place = state.hold(|held| match held.places.is_empty() {
+                true => None,
+                false => Some(held.places.remove(0).place),
+            });
+        }
     }
 
     /// Returns all places where it was seen that are kept, the last one first.
     pub(super) fn all_places(&self) -> Vec<Place> {
+        self.kernel_places(Duration::MAX)
+    }
+
+    /// Returns the places by which the kernel may know it, the last one first, where it keeps a name for `kept` at most.
+    pub(super) fn kernel_places(&self, kept: Duration) -> Vec<Place> {
         let state = self.state.lock();
-        let kept = state.held.iter().flat_map(|held| &held.places);
-        let all = state.place.iter().chain(kept);
+        let earlier = state.held.iter().flat_map(|held| &held.places);
+        let earlier = earlier.filter(|earlier| earlier.since.elapsed() <= kept);
+        let all = state
+            .place
+            .iter()
+            .chain(earlier.map(|earlier| &earlier.place));
         all.filter_map(PackedPlace::unpack).collect()
     }
 
@@ -463,18 +575,23 @@ impl Inode {
         place == Some((parent, name))
     }
 
-    /// Notes where it was seen, if that is wanted; returns where it was before, if that is another place.
+    /// Notes where it was seen; returns where it was before, if that is another place.
     pub(super) fn set_place(&self, place: &Place) -> Option<Place> {
-        if !self.marks.has(PLACED) {
-            return None;
-        }
         let place = PackedPlace::from(place);
         let mut state = self.state.lock();
+        if state.held.is_some() {
+            state.hold(|held| held.places.retain(|earlier| earlier.place != place));
+        }
         let left = state.place.take().filter(|left| *left != place);
         state.place = Some(place);
         drop(state);
         left?.unpack()
     }
+}
+
+/// Takes the descriptor if no operation uses it.
+fn take_unused(held: &mut Held) -> Option<Arc<OwnedFd>> {
+    held.fd.take_if(|fd| Arc::strong_count(fd) == 1)
 }
 
 /// An inode, and a descriptor of it.
@@ -522,10 +639,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_inode_takes_128_bytes_of_memory() {
+    fn an_inode_takes_144_bytes_of_memory() {
         // Two counts of the Arc before it, and 8 bytes of the C library's, rounded up to 16.
         assert!(size_of::<Identity>() <= 32, "{}", size_of::<Identity>());
-        assert!(size_of::<Inode>() + 16 + 8 <= 128, "{}", size_of::<Inode>());
+        assert!(size_of::<Inode>() + 16 + 8 <= 144, "{}", size_of::<Inode>());
         assert_eq!(size_of::<ByNumber>(), 8);
     }
 

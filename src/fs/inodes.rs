@@ -8,7 +8,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
@@ -19,6 +19,7 @@ use super::number::{Device, Numbering, ROOT};
 use crate::backing::{Dir, FileHandle, Stat, quiet_clone};
 use crate::os::give_memory_back;
 pub(super) use enter::{By, Looked};
+pub(super) use open::{ATTEMPTS, PAUSE};
 
 const SHARDS: usize = 64;
 
@@ -62,8 +63,8 @@ pub struct Inodes {
     pub(super) descriptors: Descriptors,
     /// Is the root its own parent: the root of a mount, so that the kernel tells what lies outside of it?
     pub(super) is_mount_root: bool,
-    /// Are the places of all inodes wanted?
-    pub(super) keeps_places: bool,
+    /// Are files opened by their names rather than by their handles?
+    pub(super) opens_by_name: bool,
     /// The start of the clock of [`Inode::confined`].
     pub(super) started: Instant,
     /// Number of renames so far; cloned while something is renamed, until its place is noted.
@@ -107,7 +108,7 @@ impl Inodes {
             cover: OnceLock::new(),
             descriptors: Descriptors::new(limit),
             is_mount_root: above.identity() == stat.identity(),
-            keeps_places: false,
+            opens_by_name: false,
             started: Instant::now(),
             renames: Arc::default(),
         })
@@ -276,10 +277,51 @@ impl Inodes {
         if path.is_empty() { b"/".to_vec() } else { path }
     }
 
+    /// Returns the milliseconds of the clock of the table.
+    pub(super) fn now(&self) -> u32 {
+        u32::try_from(self.started.elapsed().as_millis() % (1 << 32)).unwrap_or_default()
+    }
+
+    /// Returns the time when the kernel was told of an inode last.
+    pub(super) fn told_at(&self, inode: &Inode) -> Instant {
+        let age = self
+            .now()
+            .wrapping_sub(inode.told_at.load(Ordering::Relaxed));
+        let now = Instant::now();
+        now.checked_sub(Duration::from_millis(age.into()))
+            .unwrap_or(now)
+    }
+
+    /// Is an inode the file that `stat` describes, which is there now? The inode of an earlier file of that number is taken for it too.
+    pub(super) fn is_of(&self, inode: &Inode, stat: &Stat) -> bool {
+        inode.device == Device::new(stat.dev) && self.own_number(inode) == self.number(stat)
+    }
+
+    /// Returns the node id that an inode would have if no other file had it.
+    fn own_number(&self, inode: &Inode) -> u64 {
+        if !self.is_any_renumbered.load(Ordering::Acquire) {
+            return inode.number;
+        }
+        let renumbered = self.renumbered.lock();
+        let own = renumbered.own.get(&inode.number);
+        own.map_or(inode.number, |&(_, number)| number)
+    }
+
+    /// Returns `place` and where each directory above it was last seen, from the root down; fewer where one is not known.
+    pub(super) fn path_of(&self, place: Place) -> Vec<Place> {
+        let mut path = self.places_from(Some(place));
+        path.reverse();
+        path
+    }
+
     /// Returns where a directory and each one above it were last seen, up to the root; fewer where one is not known.
     pub(super) fn places(&self, directory: &Inode) -> Vec<Place> {
+        self.places_from(directory.place())
+    }
+
+    fn places_from(&self, lowest: Option<Place>) -> Vec<Place> {
         let mut places: Vec<Place> = Vec::new();
-        let mut next = directory.place();
+        let mut next = lowest;
         // A path has at most PATH_MAX / 2 components; a ring made by moves below the mount ends there too.
         while let Some(place) = next
             && places.len() < 2048

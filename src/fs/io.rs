@@ -70,10 +70,9 @@ impl Utf8Fs {
             }
             opened => opened,
         };
-        match &opened {
-            Ok(_) => self.sent_back.end(caller),
-            Err(error) if error.errno() == libc::ESTALE => self.sent_back.note(caller),
-            Err(_) => {}
+        self.note_answer(caller, number, &opened);
+        if opened.is_ok() {
+            self.retries.end(caller);
         }
         opened
     }
@@ -87,7 +86,6 @@ impl Utf8Fs {
         }
         let flags = flags | self.waiting();
         let writes = flags & libc::O_ACCMODE != libc::O_RDONLY;
-        let path_only = writes.then(|| self.inodes.fd(&inode)).transpose()?;
         let fd = match self.inodes.open(&inode, flags & !KERNELS_OWN) {
             // A file that may only be appended to (chattr +a) is opened so or not at all.
             Err(error)
@@ -96,6 +94,12 @@ impl Utf8Fs {
                 self.inodes.open(&inode, flags)?
             }
             opened => opened?,
+        };
+        let in_place = self.check_names(caller, &inode)?;
+        let path_only = match in_place.filter(|_| writes && !inode.is_elsewhere()) {
+            // It is the inode itself, whose number no other file has while it is open.
+            Some(in_place) => Some(self.inodes.descriptors.hold(&inode, in_place)),
+            None => writes.then(|| self.inodes.fd(&inode)).transpose()?,
         };
         let stat = Stat::of(&fd)?;
         Ok(self.opened(caller, (fd, taken), path_only, &inode, &stat, flags)?)
@@ -137,7 +141,7 @@ impl Utf8Fs {
             self.below.is_local() && !self.carries_locks() && !inode.is_elsewhere();
         let fd = Arc::new(fd);
         let backing_file = backing_file.unwrap_or_else(|| Arc::clone(&fd));
-        inode.opened(&fd, is_mappable);
+        inode.opened(&fd, caller.pid, is_mappable);
         let file = OpenFile {
             fd,
             inode: Arc::clone(inode),
@@ -251,7 +255,10 @@ impl Utf8Fs {
         {
             log::debug!("a file is closed as another than its opener: {error}");
         }
-        Some(open.inode.id())
+        let inode = Arc::clone(&open.inode);
+        drop(open);
+        self.free_space_of(&inode);
+        Some(inode.id())
     }
 
     /// Brings what was written to the disk.

@@ -1,18 +1,16 @@
 //! Operations that make an entry: create, mknod, mkdir, symlink, link.
 
-use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
 use rustix::io::Errno;
 
 use super::audit::Operation;
 use super::descriptors::Use;
 use super::io::{KERNELS_OWN, Opened};
 use super::resolve::{Making, NewName};
+use super::retries::KernelName;
 use super::{Caller, Entry, FsError, Utf8Fs, Waits};
 use crate::backing::{Dir, Kind, Stat, if_there};
 use crate::names::BackingName;
@@ -24,44 +22,6 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The first pause in that time, and the longest; each is twice as long as the one before.
 const PAUSES: (Duration, Duration) = (Duration::from_micros(250), Duration::from_millis(8));
-
-/// Most who are waited for to come back.
-const MOST_SENT: usize = 64;
-
-/// The kernel asks again at once. Who comes later than this has not come back, but comes anew.
-const AT_ONCE: Duration = Duration::from_secs(5);
-
-/// Callers that were told that a name is taken, or that a file is gone. The kernel then looks the name up again, and
-/// asks once more (`do_filp_open` in `fs/namei.c`). If that fails too, the program sees the error.
-#[derive(Debug, Default)]
-pub(super) struct SentBack {
-    callers: Mutex<VecDeque<(Caller, Instant)>>,
-    is_any: AtomicBool,
-}
-
-impl SentBack {
-    pub(super) fn note(&self, caller: Caller) {
-        let mut callers = self.callers.lock();
-        callers.truncate(MOST_SENT - 1);
-        callers.push_front((caller, Instant::now()));
-        self.is_any.store(true, Ordering::Release);
-    }
-
-    /// Was `caller` sent back?
-    pub(super) fn has(&self, caller: Caller) -> bool {
-        let is_it = |(sent, when): &(_, Instant)| *sent == caller && when.elapsed() < AT_ONCE;
-        self.is_any.load(Ordering::Acquire) && self.callers.lock().iter().any(is_it)
-    }
-
-    /// Forgets `caller`, whose request is done.
-    pub(super) fn end(&self, caller: Caller) {
-        if self.is_any.load(Ordering::Acquire) {
-            let mut callers = self.callers.lock();
-            callers.retain(|(sent, when)| *sent != caller && when.elapsed() < AT_ONCE);
-            self.is_any.store(!callers.is_empty(), Ordering::Release);
-        }
-    }
-}
 
 /// A new entry as a caller asks for it.
 #[derive(Debug, Clone, Copy)]
@@ -88,7 +48,7 @@ impl Utf8Fs {
     pub fn create(&self, new: &NewEntry<'_>, flags: i32) -> Result<(Entry, Opened), FsError> {
         let caller = new.caller;
         let is_exclusive = flags & libc::O_EXCL != 0;
-        let is_back = !is_exclusive && self.sent_back.has(caller);
+        let is_back = !is_exclusive && self.retries.has(caller);
         let taken = self.inodes.descriptors.pool.take(caller.uid, Use::File)?;
         let making = self.making(Operation::Create, new)?;
         let made = self.make(&making, new, |dir, backing| {
@@ -101,7 +61,11 @@ impl Utf8Fs {
         });
         let ((opened, looked), made) = match made {
             Err(FsError::Io(error)) if is_taken(&error) && !is_exclusive => {
-                self.sent_back.note(caller);
+                let name = KernelName {
+                    directory: new.parent,
+                    name: new.name.into(),
+                };
+                self.retries.note(caller, Some(name));
                 return Err(FsError::Stale);
             }
             made => made?,
@@ -109,7 +73,7 @@ impl Utf8Fs {
         let entry = self.enter(looked, &making.directory, made.entry)?;
         let (inode, stat) = (&entry.inode, &entry.stat);
         let opened = self.opened(caller, (opened, taken), None, inode, stat, flags)?;
-        self.sent_back.end(caller);
+        self.retries.end(caller);
         Ok((entry, opened))
     }
 
@@ -123,7 +87,7 @@ impl Utf8Fs {
         }
         let pool = &self.inodes.descriptors.pool;
         let taken = pool.take(new.caller.uid, Use::File)?;
-        let directory = self.open_to_change(new.parent)?;
+        let directory = self.open_to_change(new.caller, new.parent)?;
         self.become_caller(new.caller, new.umask)?;
         let _fsetid = credentials::raise_fsetid_for(new.mode)?;
         let dir = directory.dir();
@@ -146,7 +110,7 @@ impl Utf8Fs {
             operation,
             caller: new.caller,
             rules: self.rules(),
-            directory: self.open_inode(new.parent)?,
+            directory: self.open_to_change(new.caller, new.parent)?,
             name: new.name,
         })
     }
@@ -159,7 +123,6 @@ impl Utf8Fs {
         make: impl FnOnce(&Dir<&OwnedFd>, &BackingName) -> io::Result<T>,
     ) -> Result<(T, NewName), FsError> {
         let at = &making.directory;
-        self.inodes.confine(at, Duration::ZERO)?;
         let mut new = self.absent_name(making)?;
         self.become_caller(asked.caller, asked.umask)?;
         let mut directory = self.directory(at)?;
@@ -250,7 +213,7 @@ impl Utf8Fs {
     /// The name is refused, or the system's error.
     pub fn link(&self, new: &NewEntry<'_>, number: u64) -> Result<Entry, FsError> {
         let making = self.making(Operation::Link, new)?;
-        let source = self.open_inode(number)?.fd;
+        let source = self.open_to_change(new.caller, number)?.fd;
         let kind = Stat::of(&*source)?.kind();
         let link = |dir: &Dir<&OwnedFd>, backing: &_| dir.link(&*source, backing);
         self.make_node(&making, new, kind, link)

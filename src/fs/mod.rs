@@ -19,6 +19,7 @@ mod io;
 mod listed_names;
 mod locks;
 mod make;
+mod name_check;
 mod namespace;
 mod new_name;
 mod number;
@@ -26,6 +27,7 @@ mod queries;
 mod readdir;
 mod report;
 mod resolve;
+mod retries;
 #[cfg(test)]
 #[path = "tests/samples.rs"]
 pub(crate) mod samples;
@@ -59,10 +61,10 @@ pub use io::{Opened, Waits};
 use locks::Locks;
 pub use locks::{Answer, LockCall, LockRequest, LocksAt};
 pub use make::NewEntry;
-use make::SentBack;
 pub use number::ROOT;
 pub use queries::{Absence, State};
 pub use readdir::{Listed, Plus};
+use retries::Retries;
 use walk::Aside;
 
 /// The parts and settings of a filesystem.
@@ -76,8 +78,9 @@ pub struct Config {
     pub root: OwnedFd,
     /// A descriptor by which file handles of its filesystem may be opened; `None` for users who may not.
     pub by_handle: Option<OwnedFd>,
-    /// Is the place of every inode kept, not only of those that need it?
-    pub keeps_places: bool,
+    /// Are files opened by their names rather than by their handles? Where changes are followed: opened by its handle a file may have a dentry
+    /// without a parent (`exportfs_decode_fh_raw` in fs/exportfs/expfs.c). Then nobody who has marked its directory hears how it is changed.
+    pub opens_by_name: bool,
     /// Descriptors that the process may have (`RLIMIT_NOFILE`), without those that it has anyway.
     pub most_descriptors: usize,
     /// The settings that stay as they are.
@@ -91,6 +94,8 @@ pub struct Settings {
     pub unique: Option<Alike>,
     /// Longest time that a change made below may go unseen (law F5).
     pub unseen: Duration,
+    /// Longest time for which the kernel keeps a name.
+    pub names_kept: Duration,
     /// Can the rules be replaced? Then lookups are answered as whatever rules there could be would have it.
     pub rules_may_change: bool,
     /// The place where locks are held.
@@ -144,7 +149,7 @@ pub struct Utf8Fs {
     files: Handles<OpenFile>,
     directories: Handles<OpenDirectory>,
     indexed: IndexedDirectories,
-    sent_back: SentBack,
+    retries: Retries,
     aside: Aside,
     locks: Locks,
     own_device: OnceLock<u64>,
@@ -163,9 +168,9 @@ impl Utf8Fs {
     pub fn new(config: Config) -> std::io::Result<Self> {
         let below = FsType::of(&config.root)?;
         let mut inodes = Inodes::new(config.root, config.by_handle, config.most_descriptors)?;
-        inodes.keeps_places = config.keeps_places;
+        inodes.opens_by_name = config.opens_by_name;
         Ok(Self {
-            sent_back: SentBack::default(),
+            retries: Retries::default(),
             below,
             settings: config.settings,
             map: config.map,

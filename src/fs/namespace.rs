@@ -2,12 +2,13 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 
 use rustix::io::Errno;
 
 use super::audit::Operation;
 use super::directory::Directory;
-use super::inode::{OpenInode, Place};
+use super::inode::{Inode, OpenInode, Place};
 use super::inodes::{By, Looked};
 use super::resolve::{Making, NewName, Resolved};
 use super::{Caller, Entry, FsError, Utf8Fs, Waits};
@@ -27,6 +28,21 @@ impl Utf8Fs {
     /// `ENOENT` where nothing is visible under it. [`FsError::Refused`] where it is too long for any entry; the
     /// refusal is then in the audit log.
     pub fn lookup(&self, caller: Caller, parent: u64, name: &[u8]) -> Result<Entry, FsError> {
+        for _ in 0..MOST_ATTEMPTS {
+            let found = self.look_up(caller, parent, name);
+            self.retries.looked_up(caller, (parent, name));
+            let entry = found?;
+            // Whoever was sent back is to open what is found now, also if somebody removes it before that.
+            let is_to_be_held = entry.stat.is_file() && self.retries.has(caller);
+            if !is_to_be_held || self.inodes.fd(&entry.inode).is_ok() {
+                return Ok(entry);
+            }
+            self.inodes.forget(entry.inode.number, 1);
+        }
+        Err(FsError::Stale)
+    }
+
+    fn look_up(&self, caller: Caller, parent: u64, name: &[u8]) -> Result<Entry, FsError> {
         let directory = self.open_directory(parent)?;
         for _ in 0..MOST_ATTEMPTS {
             let found = self.resolve(&directory, name, |found| {
@@ -54,12 +70,7 @@ impl Utf8Fs {
                     name,
                 }));
             };
-            // Whoever was sent back is to open what is found now, also if somebody below removes it before that.
-            let is_to_be_held = entry.stat.is_file() && self.sent_back.has(caller);
-            if !is_to_be_held || self.inodes.fd(&entry.inode).is_ok() {
-                return Ok(entry);
-            }
-            self.inodes.forget(entry.inode.number, 1);
+            return Ok(entry);
         }
         Err(FsError::Stale)
     }
@@ -146,6 +157,25 @@ impl Utf8Fs {
         self.remove(caller, parent, name, |dir, backing| dir.unlink(backing))
     }
 
+    /// Notes that a visible name does not lead to an inode any more, since it was removed or replaced through the mount, or was seen to lead
+    /// elsewhere. The space of a file that has no name left, and that nobody has open, is free then.
+    pub fn lost_name(&self, number: u64, (directory, name): (u64, &[u8])) {
+        if let Ok(inode) = self.inodes.get(number)
+            && !inode.is_directory()
+        {
+            inode.lose_place(directory, name);
+            self.free_space_of(&inode);
+        }
+    }
+
+    /// Closes the descriptor of a file that has no name, so that its space is free once nobody has it open; unless somebody was sent back to
+    /// open it.
+    pub(super) fn free_space_of(&self, inode: &Inode) {
+        if inode.place().is_none() && !self.retries.expects(self.inodes.told_at(inode)) {
+            drop(inode.give_up_descriptor());
+        }
+    }
+
     /// Removes a directory.
     ///
     /// # Errors
@@ -161,7 +191,7 @@ impl Utf8Fs {
         name: &[u8],
         remove: impl Fn(&Dir<&OwnedFd>, &BackingName) -> io::Result<()>,
     ) -> Result<(), FsError> {
-        let directory = self.open_to_change(parent)?;
+        let directory = self.open_to_change(caller, parent)?;
         self.directory(&directory)?.before_change()?;
         let remove = |found: Resolved| {
             let remove = || remove(&directory.dir(), &found.backing);
@@ -214,11 +244,11 @@ impl Utf8Fs {
         flags: u32,
         may: impl FnOnce() -> Result<(), FsError>,
     ) -> Result<[Option<u64>; 2], FsError> {
-        let source = self.open_to_change(from.0)?;
+        let source = self.open_to_change(caller, from.0)?;
         let is_same = from.0 == to.0;
         let target = match is_same {
             true => source.clone(),
-            false => self.open_to_change(to.0)?,
+            false => self.open_to_change(caller, to.0)?,
         };
         if flags & libc::RENAME_EXCHANGE != 0 {
             // Both names are there already: nothing new is made.
@@ -230,7 +260,11 @@ impl Utf8Fs {
             let _renaming = self.inodes.begin_rename();
             let old =
                 self.rename_entry(caller, (&source, from.1), (&target, &new.backing), flags)?;
-            let there = [self.moved(&target, &new), self.moved(&source, &old)];
+            let names = [(from.0, from.1), (to.0, to.1)];
+            let there = [
+                self.moved(names[0], &target, &new),
+                self.moved(names[1], &source, &old),
+            ];
             self.settle(&target.fd, Waits::Names)?;
             self.settle(&source.fd, Waits::Names)?;
             return Ok(there);
@@ -281,7 +315,7 @@ impl Utf8Fs {
             self.overtake(&making, &mut new.entry)?;
         }
         drop(replacing);
-        let there = self.moved(target, &new.entry);
+        let there = self.moved(from, target, &new.entry);
         self.report(&making, &new);
         self.settle(&target.fd, Waits::Names)?;
         if !is_same {
@@ -363,13 +397,25 @@ impl Utf8Fs {
         Ok(())
     }
 
-    /// Notes where an entry is now, if it is known, and returns its number. Only paths in the log and users without file
-    /// handles need the place, so that an entry that moved on meanwhile does no harm.
-    fn moved(&self, directory: &OpenInode, name: &Resolved) -> Option<u64> {
-        let stat = directory.dir().stat_child(&name.backing).ok()?;
-        let inode = self.inodes.known(&stat)?;
-        let (backing, visible) = (name.backing.clone(), name.visible.clone());
-        inode.set_place(&Place::new(directory.inode.number, backing, visible));
+    /// Notes that what had the visible name `old` has another now, as its dentry in the kernel has, and returns the number of what is there,
+    /// if it is known.
+    fn moved(&self, old: (u64, &[u8]), directory: &OpenInode, new: &Resolved) -> Option<u64> {
+        let stat = directory.dir().stat_child(&new.backing).ok()?;
+        let mut known = self.inodes.all_known(&stat);
+        let first = known.next()?;
+        // Earlier files of that number may not be forgotten yet.
+        let is_there = |inode: &Arc<Inode>| self.is_now(inode, &directory.dir(), &new.backing);
+        let inode = match known.next() {
+            None => first,
+            Some(second) => [first, second].into_iter().chain(known).find(is_there)?,
+        };
+        let (backing, visible) = (new.backing.clone(), new.visible.clone());
+        let place = Place::new(directory.inode.number, backing, visible);
+        inode.lose_place(old.0, old.1);
+        match stat.has_several_names() {
+            true => inode.add_place(&place),
+            false => drop(inode.set_place(&place)),
+        }
         Some(inode.number)
     }
 }

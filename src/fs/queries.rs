@@ -3,6 +3,7 @@
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use super::audit::Counts;
 use super::inode::Inode;
@@ -69,8 +70,11 @@ impl Utf8Fs {
     /// Does a file handle belong to a known directory that was moved out of the backing directory?
     pub fn was_moved_out(&self, handle: &FileHandle) -> bool {
         let known = self.known_by(handle).filter(|(_, stat)| stat.is_dir());
-        let confine = |(inode, _): (Arc<Inode>, Stat)| self.open_to_change(inode.number);
-        matches!(known.map(confine), Some(Err(FsError::Stale)))
+        let opened = known.and_then(|(inode, _)| self.open_inode(inode.number).ok());
+        opened.is_some_and(|directory| {
+            let confined = self.inodes.confine(&directory, Duration::ZERO);
+            matches!(confined, Err(FsError::Stale))
+        })
     }
 
     /// Looks at a name below in a directory now: its attributes, and its inode if that is known.
@@ -98,7 +102,7 @@ impl Utf8Fs {
     }
 
     /// Is an inode what a name leads to now, whose number it has?
-    fn is_now(&self, inode: &Inode, dir: &Dir<&OwnedFd>, name: &BackingName) -> bool {
+    pub(super) fn is_now(&self, inode: &Inode, dir: &Dir<&OwnedFd>, name: &BackingName) -> bool {
         if let Some(known) = inode.handle() {
             return FileHandle::of_child(dir, name).is_ok_and(|now| now.as_ref() == Some(known));
         }

@@ -47,6 +47,7 @@ impl Utf8Fs {
         let pool = &self.inodes.descriptors.pool;
         let taken = pool.take(caller.uid, Use::Directory)?;
         let at = self.open_directory(number)?;
+        self.check_names(caller, &at.inode)?;
         let open = || match self.settings.reads_quietly {
             true => Entries::open_quietly(&*at.fd),
             false => Entries::open(&*at.fd, flags),

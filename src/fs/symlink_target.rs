@@ -14,7 +14,7 @@ use super::inode::{Inode, OpenInode, PLAIN_TARGET};
 use super::number::ROOT;
 use super::resolve::Making;
 use super::walk::{Halt, SOUGHT, Walk, components, is_no_way};
-use super::{FsError, Utf8Fs};
+use super::{Caller, FsError, Utf8Fs};
 use crate::backing::{Stat, file, if_there};
 use crate::names::rules::{Mode, Terms};
 use crate::names::{BackingName, VisibleName};
@@ -43,9 +43,11 @@ impl Utf8Fs {
     /// The target of a symlink, as it leads to the same file through the mount.
     ///
     /// # Errors
-    /// It is no symlink, or the system's error.
-    pub fn readlink(&self, number: u64) -> Result<Vec<u8>, FsError> {
+    /// It is no symlink, or the system's error. [`FsError::Stale`]: another may have its name by now, as where others replace a link to turn
+    /// all who go by it to another directory.
+    pub fn readlink(&self, caller: Caller, number: u64) -> Result<Vec<u8>, FsError> {
         let OpenInode { inode, fd, .. } = self.open_inode(number)?;
+        self.check_names(caller, &inode)?;
         let target = file::readlink(&*fd)?;
         Ok(self.shown_target(&inode, &target)?.unwrap_or(target))
     }

@@ -426,7 +426,7 @@ fn a_target_that_conforms_is_not_walked_and_sizes_are_those_of_what_is_read() {
     let target = |entry: &Entry| scratch.fs.mapped_target(&entry.inode, &entry.stat);
     assert_eq!(target(&plain), None);
     assert_eq!(
-        scratch.fs.readlink(plain.inode.number).unwrap(),
+        scratch.fs.readlink(CALLER, plain.inode.number).unwrap(),
         b"x/../caf%E9"
     );
     assert!(!scratch.was_read());
@@ -434,7 +434,7 @@ fn a_target_that_conforms_is_not_walked_and_sizes_are_those_of_what_is_read() {
     assert!(target(&mapped).is_some());
     assert_eq!(scratch.fs.getattr(mapped.inode.number).unwrap().1.size, 8);
     assert_eq!(
-        scratch.fs.readlink(mapped.inode.number).unwrap(),
+        scratch.fs.readlink(CALLER, mapped.inode.number).unwrap(),
         b"./caf%E9"
     );
     assert_eq!(scratch.fs.getattr(plain.inode.number).unwrap().1.size, 11);

@@ -1,6 +1,7 @@
 //! Each request of the protocol: its arguments taken, handed on, answered.
 
 use std::io;
+use std::time::Duration;
 
 use rustix::io::Errno;
 
@@ -35,15 +36,18 @@ impl Adapter {
         match operation {
             Operation::Lookup => return self.lookup(request, reply),
             Operation::Getattr => {
-                let shown = self.coherence.getattr(request.node)?;
+                let shown = self.getattr(request)?;
                 Ok(reply.attributes(self.shown_number(&shown.0), shown)?)
             }
             Operation::Statx => {
-                let shown = self.coherence.getattr(request.node)?;
+                let shown = self.getattr(request)?;
                 Ok(reply.statx(self.shown_number(&shown.0), shown)?)
             }
             Operation::Setattr => self.setattr(request, reply),
-            Operation::Readlink => Ok(reply.data(&self.fs.readlink(request.node)?)?),
+            Operation::Readlink => {
+                let target = self.fs.readlink(request.caller, request.node)?;
+                Ok(reply.data(&target)?)
+            }
             Operation::Symlink => self.symlink(request, reply),
             Operation::Mknod => self.mknod(request, reply),
             Operation::Mkdir => self.mkdir(request, reply),
@@ -182,6 +186,12 @@ impl Adapter {
         entry_out(entry, self.shown_number(&entry.stat), kept)
     }
 
+    fn getattr(&self, request: Request<'_>) -> Result<(Stat, Duration), FsError> {
+        let shown = self.coherence.getattr(request.node);
+        self.fs.note_answer(request.caller, request.node, &shown);
+        shown
+    }
+
     fn setattr(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
         let asked: SetattrIn = request.arguments.record()?;
         let has = |bit| asked.valid & bit != 0;
@@ -259,7 +269,7 @@ impl Adapter {
         let OpenIn { flags, .. } = request.arguments.record()?;
         let opened = self.fs.open(request.caller, request.node, flags)?;
         // The kernel got what it keeps when nobody could write to it by a mapping.
-        if opened.is_mappable {
+        if opened.is_mappable || self.coherence.has_old_attributes(&opened) {
             forget_attributes(&self.connection, request.node);
         }
         Ok(reply.record(&self.serve_opened(&opened))?)
@@ -277,6 +287,8 @@ impl Adapter {
         let (flags, backing_id) = match way {
             Way::Kernel(id) => (fopen::PASSTHROUGH, id.id),
             Way::KernelButAsked(id) => (fopen::PASSTHROUGH | fopen::DIRECT_IO, id.id),
+            // Who gets a lock reads what its last holder wrote, above or below. Shared mappings are refused then (law F9).
+            Way::Cached if self.fs.carries_locks() => (fopen::DIRECT_IO, 0),
             Way::Cached if self.coherence.keeps_content(opened) => (fopen::KEEP_CACHE, 0),
             Way::Cached => (0, 0),
             Way::Asked => (fopen::DIRECT_IO, 0),

@@ -74,8 +74,8 @@ fn following(below: &Path) -> Option<Coherence> {
     watcher.leave_out_writes_through(&own).unwrap();
     watcher.add(&root).unwrap();
     let fs = Utf8Fs::new(Config {
+        opens_by_name: true,
         by_handle: Some(std::fs::File::open(below).unwrap().into()),
-        keeps_places: true,
         ..config(root, map(Legacy::Escape, &[]))
     });
     let keeping = Keeping {

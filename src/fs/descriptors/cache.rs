@@ -100,10 +100,12 @@ fn is_closed(inode: &Weak<Inode>, garbage: &mut Garbage) -> bool {
     let Some(inode) = inode.upgrade() else {
         return true;
     };
-    let fd = inode.let_go();
-    let is_closed = fd.is_some();
-    garbage.push((inode, fd));
-    is_closed
+    let Some(closed) = inode.let_go() else {
+        garbage.push((inode, None));
+        return false;
+    };
+    garbage.push((inode, closed));
+    true
 }
 
 /// Starts the thread that closes idle descriptors; it ends when there are none. Returns whether it runs.

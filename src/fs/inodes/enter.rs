@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use super::Inodes;
 use crate::backing::{FileHandle, Stat};
 use crate::fs::Entry;
-use crate::fs::inode::{ByNumber, Identity, Inode, PLACED, Place, UNPROVEN};
+use crate::fs::inode::{ByNumber, Identity, Inode, Place, UNPROVEN};
 use crate::fs::number::{Device, Numbering, ROOT};
 
 /// An entry that was looked at.
@@ -147,14 +147,19 @@ impl Inodes {
 
     /// Notes where a file was seen, if it has a name.
     fn seen(&self, inode: Arc<Inode>, stat: Stat, place: Option<&Place>) -> Entry {
-        let is_one_of_many = stat.is_file() && stat.nlink > 1;
-        let has_handle = inode.handle().is_some();
-        // Of the names of a file that has several, the one that it had when that was its only one stays known.
-        let left = match self.keeps_places && is_one_of_many && has_handle {
-            true => None,
-            false => place.and_then(|place| inode.set_place(place)),
+        inode.told_at.store(self.now(), Ordering::Relaxed);
+        let has_several_names = stat.has_several_names();
+        let left = match place {
+            None => None,
+            // The name that it had when that was its only one stays the first.
+            Some(place) if has_several_names && inode.handle().is_some() => {
+                inode.add_place(place);
+                None
+            }
+            Some(place) => inode.set_place(place),
         };
-        if let Some(left) = left.as_ref().filter(|_| is_one_of_many && !has_handle) {
+        // The kernel may have a file's name of before as well; of a directory it has one (`d_splice_alias` in fs/dcache.c).
+        if let Some(left) = left.as_ref().filter(|_| !stat.is_dir()) {
             inode.keep_place(left);
         }
         Entry {
@@ -193,9 +198,6 @@ impl Inodes {
         let inode = Inode::new(number, identity, stat);
         inode.marks.set(UNPROVEN, !is_proven);
         inode.found(stat);
-        if self.keeps_places {
-            inode.marks.set(PLACED, true);
-        }
         let inode = Arc::new(inode);
         slots.insert(ByNumber(Arc::clone(&inode)));
         drop(slots);

@@ -16,8 +16,8 @@ use crate::fs::number::Device;
 
 /// Most attempts to find an inode while others rename, and the pause between two. Who renames may wait for a processor
 /// before the new place is noted.
-const ATTEMPTS: usize = 2000;
-const PAUSE: Duration = Duration::from_micros(500);
+pub(in crate::fs) const ATTEMPTS: usize = 2000;
+pub(in crate::fs) const PAUSE: Duration = Duration::from_micros(500);
 
 impl Inodes {
     /// An `O_PATH` descriptor of the inode, opened again if it had to be closed. What has no handle is looked for again
@@ -46,7 +46,7 @@ impl Inodes {
     }
 
     /// The number of renames so far; `None` while there is one.
-    fn renames(&self) -> Option<u64> {
+    pub(in crate::fs) fn renames(&self) -> Option<u64> {
         // Read first: what begins after that makes it another number.
         let renames = self.renames.load(Ordering::Acquire);
         (Arc::strong_count(&self.renames) == 1).then_some(renames)
@@ -61,9 +61,8 @@ impl Inodes {
     fn open_again(&self, inode: &Arc<Inode>) -> io::Result<Arc<OwnedFd>> {
         let open_file = inode.open_file();
         let open = || {
-            // Opened by its handle a file may have a dentry without a parent (`exportfs_decode_fh_raw` in
-            // fs/exportfs/expfs.c). Then nobody who has marked its directory hears how it is changed.
-            let by_name = inode.as_directory().is_err() && inode.handle().is_some();
+            let has_handle = inode.handle().is_some();
+            let by_name = self.opens_by_name && has_handle && !inode.is_directory();
             let named = by_name.then(|| self.open_in_place(inode));
             match inode.handle() {
                 _ if let Some(Ok(fd)) = named => Ok(fd),

@@ -146,10 +146,10 @@ fn f1_a_number_is_no_other_files_until_all_its_lookups_are_taken_back() {
 #[test]
 fn two_files_whose_devices_give_them_one_number_have_two() {
     let table = Table::new(64);
-    let device = |minor: u64| (4000 & 0xFFF) << 20 | minor;
+    let on_top = |minor: u32| u64::from(((4000 & 0xFFF) << 20 | minor).reverse_bits()) << 32;
     let first = table.elsewhere(1, 7);
-    // Inode numbers of more than 32 bits.
-    let second = table.elsewhere(2, 7 ^ (device(1) ^ device(2)) << 32);
+    // Inode numbers of 64 bits.
+    let second = table.elsewhere(2, 7 ^ on_top(1) ^ on_top(2));
     assert_eq!(table.inodes.number(&first), table.inodes.number(&second));
     let held = [table.enter(&first), table.enter(&second)];
     assert_ne!(held[0].number, held[1].number);
@@ -351,7 +351,7 @@ fn a_fifo_is_not_opened_in_place_of_a_file() {
     let (done, is_done) = std::sync::mpsc::channel();
     std::thread::scope(|scope| {
         scope.spawn(|| done.send(inodes.open(&wrong, libc::O_RDONLY)));
-        let opened = is_done.recv_timeout(std::time::Duration::from_secs(5));
+        let opened = is_done.recv_timeout(Duration::from_secs(5));
         // Whoever waits there goes on.
         drop(
             std::fs::File::options()

@@ -86,7 +86,10 @@ impl Scratch {
                     if links > MOST_LINKS {
                         return Err(Errno::LOOP);
                     }
-                    let target = self.fs.readlink(entry.inode.number).map_err(errno)?;
+                    let target = self
+                        .fs
+                        .readlink(CALLER, entry.inode.number)
+                        .map_err(errno)?;
                     for part in parts(&target).rev() {
                         left.push_front(part);
                     }

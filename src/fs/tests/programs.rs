@@ -155,7 +155,7 @@ impl<'a> VisibleDirectory<'a> {
     /// The target of a symlink. The size that the symlink is shown with is the length of it.
     pub(super) fn readlink(self, name: &[u8]) -> Result<Vec<u8>> {
         let looked = self.lookup(name)?;
-        let target = self.fs.readlink(looked.number()).map_err(errno)?;
+        let target = self.fs.readlink(CALLER, looked.number()).map_err(errno)?;
         let (_, attributes) = self.fs.getattr(looked.number()).map_err(errno)?;
         assert_eq!(usize::try_from(attributes.size), Ok(target.len()));
         Ok(target)

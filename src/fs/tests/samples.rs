@@ -77,10 +77,11 @@ pub(crate) fn config(root: OwnedFd, map: NameMap) -> Config {
         rules,
         root,
         by_handle: None,
-        keeps_places: false,
+        opens_by_name: false,
         most_descriptors: 64,
         settings: Settings {
             unique: None,
+            names_kept: Duration::from_secs(60),
             unseen: Duration::from_secs(1),
             rules_may_change: false,
             locks: LocksAt::Local,

@@ -64,7 +64,7 @@ fn n13_each_directory_on_a_way_is_read_once_whoever_changes_it() {
         });
         is_changed.recv().unwrap();
         let before = fs.indexed.readings.load(Ordering::Relaxed);
-        let shown = fs.readlink(link).unwrap();
+        let shown = fs.readlink(CALLER, link).unwrap();
         assert_eq!(
             shown,
             [&b"way/"[..], &b"%E9/../".repeat(50), b"%E9"].concat()
@@ -81,7 +81,7 @@ fn n13_each_directory_on_a_way_is_read_once_whoever_changes_it() {
 fn n13_a_target_of_too_many_other_spellings_is_left_alone() {
     let scratch = contested(64);
     let link = scratch.fs.lookup(CALLER, ROOT, b"link").unwrap();
-    let shown = scratch.fs.readlink(link.inode.number).unwrap();
+    let shown = scratch.fs.readlink(CALLER, link.inode.number).unwrap();
     assert_eq!(
         shown,
         [&b"way/"[..], &b"\xE9/../".repeat(64), b"\xE9"].concat()

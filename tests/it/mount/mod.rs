@@ -4,9 +4,11 @@
 mod aliases;
 /// F2: where the audit log is written.
 mod audit_log;
-/// N11, F2: many at once, and others below.
+/// F9: programs above and below that work on the same files.
+mod both_sides;
 /// F5: changes made below, while the kernel keeps what it knows.
 mod coherence;
+/// N11, F2: many at once, and others below.
 mod concurrent;
 /// C5: nothing outside the backing directory can be named.
 mod confinement;
