@@ -319,8 +319,10 @@ pub struct MountArgs {
 
     /// Place of locks (fcntl, flock)
     ///
-    /// With backing, locks of both calls on a whole file may exclude each other, as on NFS. Who waits for a lock held
-    /// below gets it within 50 ms.
+    /// With backing, programs above and below that lock the same files see each other's work: nothing is cached, as
+    /// with --cache none. A shared mapping of a file needs a mount of root's with passthrough; else mmap(2) fails with
+    /// ENODEV, as for the WAL mode of SQLite. Locks of both calls on a whole file may exclude each other, as on NFS. Who
+    /// waits for a lock held below gets it within 50 ms.
     #[arg(long, value_name = "WHERE", value_parser = word::<LocksAt>())]
     pub locks: Option<LocksAt>,
 
