@@ -250,7 +250,10 @@ impl Inodes {
     }
 
     /// Runs `act`; where it fails for want of a descriptor, once more after closing those that nobody needs.
-    pub(super) fn with_descriptors<T>(&self, act: impl Fn() -> io::Result<T>) -> io::Result<T> {
+    pub(super) fn with_descriptors<T>(
+        &self,
+        mut act: impl FnMut() -> io::Result<T>,
+    ) -> io::Result<T> {
         match act() {
             Err(error) if error.raw_os_error() == Some(libc::EMFILE) => {
                 self.descriptors.close_all();

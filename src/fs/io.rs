@@ -245,15 +245,15 @@ impl Utf8Fs {
     pub fn release(&self, handle: u64) -> Option<InodeId> {
         // The file is closed when the last operation on it has ended.
         let open = self.files.remove(handle)?;
-        if self.carries_locks() {
-            let file = open.inode.id();
-            self.locks.let_go(file, |locks| locks.release(handle));
-        }
-        // Closing it may write what is left of it.
+        // Closing it may write what is left of it, and gives its locks up.
         if self.acts_as_callers()
             && let Err(error) = act_as(self.settings.privilege, open.opener.0, open.opener.1)
         {
             log::debug!("a file is closed as another than its opener: {error}");
+        }
+        if self.carries_locks() {
+            let file = open.inode.id();
+            self.locks.let_go(file, |locks| locks.release(handle));
         }
         let inode = Arc::clone(&open.inode);
         drop(open);

@@ -11,13 +11,16 @@ mod waiters;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
+use super::descriptors::Pool;
 use super::inode::InodeId;
-use super::{FsError, Utf8Fs};
+use super::{Caller, FsError, Utf8Fs};
 use crate::backing::{Holder, LockKind, LockRange};
-use table::FileLocks;
+use crate::os::{Privilege, act_as};
+use table::{FileLocks, FlockDescriptor};
 use waiters::{Waiters, Waiting};
 
 /// The place where locks are held.
@@ -51,8 +54,8 @@ pub struct LockRequest {
     pub owner: u64,
     /// The process, for those who ask who holds it; 0 if it is not of our pid namespace.
     pub pid: u32,
-    /// The user who asks.
-    pub uid: u32,
+    /// The caller, with whose credentials every attempt is made.
+    pub caller: Caller,
     /// The bytes.
     pub range: LockRange,
     /// The kind of lock; `None` unlocks.
@@ -97,6 +100,47 @@ impl Locks {
     }
 }
 
+/// Attempts to get one lock, by the same descriptor each time. They may be made on a thread that serves others too.
+struct LockAttempts {
+    /// Takes on the caller's credentials; `None` where the backing filesystem does not check rights itself.
+    privilege: Option<Privilege>,
+    locks: Shared,
+    pool: Arc<Pool>,
+    /// The backing file as the program has it open by `handle`.
+    base: Arc<OwnedFd>,
+    handle: u64,
+    request: LockRequest,
+    /// The descriptor of a flock(2) that was not granted yet.
+    refused: Option<FlockDescriptor>,
+}
+
+impl LockAttempts {
+    /// Attempts to get the lock; false if another's stands in the way.
+    fn attempt(&mut self) -> io::Result<bool> {
+        self.act_as_caller()?;
+        let mut locks = self.locks.lock();
+        let refused = &mut self.refused;
+        locks.set(&self.pool, &self.base, self.handle, self.request, refused)
+    }
+
+    fn act_as_caller(&self) -> io::Result<()> {
+        let Caller { uid, gid, .. } = self.request.caller;
+        let act = |privilege| act_as(privilege, uid, gid);
+        self.privilege.map_or(Ok(()), act)
+    }
+}
+
+impl Drop for LockAttempts {
+    /// The backing filesystem is told of the close of a descriptor, by the credentials of the thread that closes it.
+    fn drop(&mut self) {
+        if self.refused.is_some()
+            && let Err(error) = self.act_as_caller()
+        {
+            log::debug!("a lock is given up as another than its caller: {error}");
+        }
+    }
+}
+
 fn no_locks(error: io::Error) -> FsError {
     match error.raw_os_error() {
         // There are no more descriptors to hold locks by.
@@ -116,8 +160,8 @@ impl Utf8Fs {
     /// # Errors
     /// The handle is gone; `ENOLCK`: there are no more descriptors; else the system's error.
     pub fn set_lock(&self, handle: u64, request: LockRequest) -> Result<bool, FsError> {
-        let attempt = self.lock_attempt(handle, request)?;
-        let is_granted = self.inodes.with_descriptors(attempt);
+        let mut attempts = self.lock_attempts(handle, request)?;
+        let is_granted = self.inodes.with_descriptors(|| attempts.attempt());
         if request.kind != Some(LockKind::Write) {
             // Something became free.
             self.locks.waiters.wake();
@@ -137,10 +181,10 @@ impl Utf8Fs {
         unique: u64,
         answer: Answer,
     ) -> Result<(), FsError> {
-        let attempt = self.lock_attempt(handle, request)?;
+        let mut attempts = self.lock_attempts(handle, request)?;
         self.locks.waiters.add(Waiting {
             unique,
-            attempt: Box::new(attempt),
+            attempt: Box::new(move || attempts.attempt()),
             answer,
         })
     }
@@ -152,16 +196,17 @@ impl Utf8Fs {
         }
     }
 
-    fn lock_attempt(
-        &self,
-        handle: u64,
-        request: LockRequest,
-    ) -> Result<impl Fn() -> io::Result<bool> + Send + use<>, FsError> {
+    fn lock_attempts(&self, handle: u64, request: LockRequest) -> Result<LockAttempts, FsError> {
         let open = self.files.get(handle)?;
-        let shared = self.locks.of(open.inode.id());
-        let pool = Arc::clone(&self.inodes.descriptors.pool);
-        let fd = Arc::clone(&open.fd);
-        Ok(move || shared.lock().set(&pool, &fd, handle, request))
+        Ok(LockAttempts {
+            privilege: self.acts_as_callers().then_some(self.settings.privilege),
+            locks: self.locks.of(open.inode.id()),
+            pool: Arc::clone(&self.inodes.descriptors.pool),
+            base: Arc::clone(&open.fd),
+            handle,
+            request,
+            refused: None,
+        })
     }
 
     /// A lock that stands in the way of this one; `None` where there is none, and for an unlocking.

@@ -433,7 +433,7 @@ fn lock_request(request: &Request<'_>, asked: &LockIn) -> Result<LockRequest, Er
         },
         owner: asked.owner,
         pid: asked.lock.pid,
-        uid: request.caller.uid,
+        caller: request.caller,
         range: LockRange {
             start: asked.lock.start,
             end: asked.lock.end,

@@ -43,7 +43,23 @@ struct Owner {
 pub(in crate::fs) struct FileLocks {
     owners: BTreeMap<u64, Owner>,
     /// Descriptors with the flock(2) of an open file, by its handle.
-    flocked: BTreeMap<u64, (OwnedFd, Taken)>,
+    flocked: BTreeMap<u64, FlockDescriptor>,
+}
+
+/// A descriptor for a flock(2).
+#[derive(Debug)]
+pub(super) struct FlockDescriptor {
+    fd: OwnedFd,
+    _taken: Taken,
+}
+
+impl FlockDescriptor {
+    /// Opens the file of `base` once more, for the user `uid`.
+    fn open(pool: &Arc<Pool>, base: &OwnedFd, uid: u32) -> io::Result<Self> {
+        let _taken = pool.take(uid, Use::File)?;
+        let fd = reopen(base, access(base)?)?;
+        Ok(Self { fd, _taken })
+    }
 }
 
 /// The file of `fd` once more, opened with this access mode of open(2).
@@ -55,7 +71,7 @@ impl Owner {
     /// Sets a lock, as for [`FileLocks::set`].
     fn set(&mut self, pool: &Arc<Pool>, base: &OwnedFd, request: LockRequest) -> io::Result<bool> {
         if let Some(kind) = request.kind {
-            self.open_for(kind, pool, base, request.uid)?;
+            self.open_for(kind, pool, base, request.caller.uid)?;
         }
         // Without a descriptor nothing is held that could be unlocked.
         let Some(Descriptor { fd, .. }) = &self.descriptor else {
@@ -145,29 +161,35 @@ impl FileLocks {
     }
 
     /// Sets a lock; `base` is the backing file as the program has it open by `handle`, and a descriptor that the lock takes is one of
-    /// the pool. False if another's stands in the way; a flock(2) that was to become another is gone then.
+    /// the pool. False if another's stands in the way; a flock(2) that was to become another is gone then. `refused` keeps the
+    /// descriptor of a flock(2) that is not granted, for the next attempt.
     pub(super) fn set(
         &mut self,
         pool: &Arc<Pool>,
         base: &OwnedFd,
         handle: u64,
         request: LockRequest,
+        refused: &mut Option<FlockDescriptor>,
     ) -> io::Result<bool> {
         match (request.call, request.kind) {
             (LockCall::Flock, None) => {
                 // Where the filesystem below is one of FUSE, nobody would wait for what closing the file frees.
                 let flocked = self.flocked.remove(&handle);
-                flocked.map_or(Ok(true), |(fd, _taken)| flock(fd, None))
+                flocked.map_or(Ok(true), |flocked| flock(&flocked.fd, None))
             }
             (LockCall::Flock, kind) => {
-                if let Some((fd, _)) = self.flocked.get(&handle) {
-                    return flock(fd, kind);
+                if let Some(flocked) = self.flocked.get(&handle) {
+                    return flock(&flocked.fd, kind);
                 }
-                let taken = pool.take(request.uid, Use::File)?;
-                let fd = reopen(base, access(base)?)?;
-                let is_granted = flock(&fd, kind)?;
+                let descriptor = match refused.take() {
+                    Some(descriptor) => descriptor,
+                    None => FlockDescriptor::open(pool, base, request.caller.uid)?,
+                };
+                let is_granted = flock(&descriptor.fd, kind)?;
                 if is_granted {
-                    self.flocked.insert(handle, (fd, taken));
+                    self.flocked.insert(handle, descriptor);
+                } else {
+                    *refused = Some(descriptor);
                 }
                 Ok(is_granted)
             }

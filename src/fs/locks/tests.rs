@@ -62,14 +62,16 @@ impl Bench {
             call,
             owner,
             pid: u32::try_from(owner).unwrap(),
-            uid: 0,
+            caller: CALLER,
             range: LockRange {
                 start: range.0,
                 end: range.1,
             },
             kind,
         };
-        self.locks.set(&self.pool, &base, handle, request).unwrap()
+        let refused = &mut None;
+        let set = self.locks.set(&self.pool, &base, handle, request, refused);
+        set.unwrap()
     }
 }
 
@@ -131,7 +133,7 @@ fn locks_leave_the_reserve_of_descriptors_alone() {
         call: LockCall::Fcntl,
         owner,
         pid: 1,
-        uid: 0,
+        caller: CALLER,
         range: LockRange {
             start: owner,
             end: owner,
@@ -140,13 +142,14 @@ fn locks_leave_the_reserve_of_descriptors_alone() {
     };
     // Half of so few is the reserve, and root may take three eighths of that.
     const MOST: u64 = 11;
+    let set = |locks: &mut FileLocks, owner| locks.set(&pool, &base, owner, ask(owner), &mut None);
     for owner in 0..MOST {
-        assert!(bench.locks.set(&pool, &base, owner, ask(owner)).unwrap());
+        assert!(set(&mut bench.locks, owner).unwrap());
     }
-    let refused = bench.locks.set(&pool, &base, MOST, ask(MOST)).unwrap_err();
+    let refused = set(&mut bench.locks, MOST).unwrap_err();
     assert_eq!(refused.raw_os_error(), Some(libc::EMFILE));
     bench.locks.release(0);
-    assert!(bench.locks.set(&pool, &base, MOST, ask(MOST)).unwrap());
+    assert!(set(&mut bench.locks, MOST).unwrap());
 }
 
 /// Closing a descriptor waits for the filesystem of its file, where that is NFS or FUSE.
@@ -202,7 +205,7 @@ fn a_file_that_was_removed_is_locked_by_those_who_have_it_open() {
             call: LockCall::Fcntl,
             owner,
             pid: 0,
-            uid: 0,
+            caller: CALLER,
             range: LockRange { start: 0, end: 4 },
             kind: WRITE,
         };

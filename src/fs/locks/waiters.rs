@@ -30,6 +30,15 @@ pub(super) struct Waiting {
     pub(super) answer: Answer,
 }
 
+impl Waiting {
+    /// Answers, once the open file is not in use for it any more: whoever hears of it may close that, which is to close the
+    /// backing file.
+    fn end(self, outcome: Result<(), FsError>) {
+        drop(self.attempt);
+        (self.answer)(outcome);
+    }
+}
+
 #[derive(Default)]
 struct State {
     /// Requests in the order in which they came.
@@ -126,13 +135,13 @@ impl Waiters {
             let (trying, interrupted) = self.state.lock().take();
             for waiting in interrupted {
                 // The kernel starts the call anew after a signal that is handled so.
-                (waiting.answer)(Err(Errno::INTR.into()));
+                waiting.end(Err(Errno::INTR.into()));
             }
             let mut still = Vec::with_capacity(trying.len());
             for mut waiting in trying {
                 match (waiting.attempt)() {
-                    Ok(true) => (waiting.answer)(Ok(())),
-                    Err(error) => (waiting.answer)(Err(no_locks(error))),
+                    Ok(true) => waiting.end(Ok(())),
+                    Err(error) => waiting.end(Err(no_locks(error))),
                     Ok(false) => still.push(waiting),
                 }
             }

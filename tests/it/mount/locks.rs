@@ -9,8 +9,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::nested::Beside;
-use crate::support::Tree;
 use crate::support::wait::until;
+use crate::support::{Tree, user};
 
 /// Runs one command a line, and answers each with a line: `ok`, `no` (another has it), an errno, or what getlk found.
 /// Every Debian has this interpreter.
@@ -71,7 +71,16 @@ pub(super) struct Locker {
 
 impl Locker {
     pub(super) fn start(directory: &Path) -> Self {
-        let mut child = Command::new("perl")
+        Self::spawn(Command::new("perl"), directory)
+    }
+
+    /// As [`Self::start`], as the user `uid`.
+    pub(super) fn start_as(uid: u32, directory: &Path) -> Self {
+        Self::spawn(user::command(uid, Path::new("perl")), directory)
+    }
+
+    fn spawn(mut perl: Command, directory: &Path) -> Self {
+        let mut child = perl
             .args(["-e", PROGRAM])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -13,9 +13,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use fuser::{
     BackgroundSession, Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags,
-    Generation, INodeNo, LockOwner, MountOption, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate,
-    ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyWrite, ReplyXattr, Request,
-    SessionACL, TimeOrNow, WriteFlags,
+    Generation, INodeNo, InitFlags, KernelConfig, LockOwner, MountOption, OpenFlags, RenameFlags,
+    ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyOpen,
+    ReplyWrite, ReplyXattr, Request, SessionACL, TimeOrNow, WriteFlags,
 };
 
 use super::tree::Tree;
@@ -23,12 +23,13 @@ use super::tree::Tree;
 const NOW: Duration = Duration::ZERO;
 const NO_HANDLE: FileHandle = FileHandle(0);
 
-/// A request that was answered: what was asked, by which user and group.
+/// A request that was answered: what was asked, by which user and group, and whether they may do that.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Asked {
     pub(crate) operation: &'static str,
     pub(crate) uid: u32,
     pub(crate) gid: u32,
+    pub(crate) is_admitted: bool,
 }
 
 enum Content {
@@ -52,6 +53,8 @@ struct Node {
 struct State {
     nodes: BTreeMap<u64, Node>,
     asked: Vec<Asked>,
+    /// The owner of the lock on a whole file, which shuts out all others.
+    locks: BTreeMap<u64, LockOwner>,
     /// Are names that are not UTF-8 refused, also where they are looked for?
     is_utf8_only: bool,
 }
@@ -210,6 +213,13 @@ impl State {
         Ok(self.nodes[&number].attr(number))
     }
 
+    /// Gives the lock on a file up, if `owner` has it.
+    fn unlock(&mut self, number: INodeNo, owner: LockOwner) {
+        if self.locks.get(&number.0) == Some(&owner) {
+            self.locks.remove(&number.0);
+        }
+    }
+
     fn remove(&mut self, parent: INodeNo, name: &OsStr) -> Result<(), Errno> {
         let number = self.child(parent.0, name)?;
         if self.names(number).is_ok_and(|names| !names.is_empty()) {
@@ -230,13 +240,15 @@ impl Served {
     ) -> Result<MutexGuard<'_, State>, Errno> {
         let mut state = self.0.lock().unwrap();
         let (uid, gid) = (request.uid(), request.gid());
+        let user = state.nodes.get(&number.0).ok_or(Errno::ENOENT)?.user;
+        let is_admitted = user.is_none_or(|user| user == uid);
         state.asked.push(Asked {
             operation,
             uid,
             gid,
+            is_admitted,
         });
-        let user = state.nodes.get(&number.0).ok_or(Errno::ENOENT)?.user;
-        match user.is_none_or(|user| user == uid) {
+        match is_admitted {
             true => Ok(state),
             false => Err(Errno::EACCES),
         }
@@ -258,6 +270,55 @@ macro_rules! reply {
 }
 
 impl Filesystem for Served {
+    // Else the kernel keeps locks to itself.
+    fn init(&mut self, _request: &Request, config: &mut KernelConfig) -> std::io::Result<()> {
+        let locks = InitFlags::FUSE_POSIX_LOCKS | InitFlags::FUSE_FLOCK_LOCKS;
+        config.add_capabilities(locks).unwrap();
+        Ok(())
+    }
+
+    // Of a range it takes the whole file, and of each kind the one that shuts out all others.
+    fn setlk(
+        &self,
+        request: &Request,
+        ino: INodeNo,
+        _fh: FileHandle,
+        owner: LockOwner,
+        _start: u64,
+        _end: u64,
+        kind: i32,
+        _pid: u32,
+        _sleep: bool,
+        reply: ReplyEmpty,
+    ) {
+        reply!(reply, {
+            let mut state = self.admit("setlk", request, ino)?;
+            if kind == libc::F_UNLCK {
+                state.unlock(ino, owner);
+            } else if *state.locks.entry(ino.0).or_insert(owner) != owner {
+                return Err(Errno::EAGAIN);
+            }
+            Ok(())
+        }, () => reply.ok());
+    }
+
+    // The kernel sends it as nobody.
+    fn release(
+        &self,
+        _request: &Request,
+        ino: INodeNo,
+        _fh: FileHandle,
+        _flags: OpenFlags,
+        owner: Option<LockOwner>,
+        _flush: bool,
+        reply: ReplyEmpty,
+    ) {
+        if let Some(owner) = owner {
+            self.0.lock().unwrap().unlock(ino, owner);
+        }
+        reply.ok();
+    }
+
     fn lookup(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         reply!(reply, {
             let mut state = self.admit("lookup", request, parent)?;
@@ -470,10 +531,13 @@ impl Filesystem for Served {
         request: &Request,
         ino: INodeNo,
         _fh: FileHandle,
-        _owner: LockOwner,
+        owner: LockOwner,
         reply: ReplyEmpty,
     ) {
-        reply!(reply, self.admit("flush", request, ino).map(drop), () => reply.ok());
+        reply!(reply, {
+            self.admit("flush", request, ino)?.unlock(ino, owner);
+            Ok(())
+        }, () => reply.ok());
     }
 
     fn fsync(
