@@ -55,10 +55,9 @@ impl<I> Serving<I> {
     /// backing file of the inode yet, `tell` tells it; we serve what it does not take.
     pub fn enter(&self, opened: &Opened, tell: impl FnOnce() -> io::Result<I>) -> Way<I> {
         let Opened { stat, writes, .. } = opened;
-        // The kernel would write to the backing file where it may only be appended to. Of an empty file there is nothing to read that
-        // would be worth telling it.
-        let is_empty = stat.size == 0 && !writes && !stat.has_set_id();
-        let is_ours = stat.is_append_only || is_empty;
+        // The kernel would write to the backing file where it may only be appended to. Of an empty file it is told too, though there
+        // is nothing to read: who writes to it comes later, as to a log that is followed from its start.
+        let is_ours = stat.is_append_only;
         // What the kernel does by itself for this file may use what is kept for root.
         let is_as_root = opened.identity.is_some_and(|(uid, _)| uid == 0);
         let mut served = self.shard(opened.inode).lock();

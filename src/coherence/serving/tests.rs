@@ -13,7 +13,6 @@ enum Sort {
 fn open(sort: Sort, writes: bool, as_root: bool) -> Opened {
     let backing_file = Arc::new(OwnedFd::from(tempfile::tempfile().unwrap()));
     let mut stat = Stat::of(&*backing_file).unwrap();
-    stat.size = 1;
     match sort {
         Sort::Plain => {}
         Sort::SetId => stat.mode |= libc::S_ISUID,

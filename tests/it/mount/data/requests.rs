@@ -1,11 +1,14 @@
 //! How many requests are made for data.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
 use rustix::fs::OFlags;
 use serde_json::Value;
 
 use super::{WAYS, has_passthrough};
 use crate::support::wait::until;
-use crate::support::{Mount, Tree, at, cpu, memory};
+use crate::support::{Mount, Tree, at, cpu, memory, status, user};
 
 /// A mount whose daemon works on one request at a time, in their order.
 fn in_order<'t>(tree: &'t Tree, options: &[&str]) -> Mount<'t> {
@@ -69,6 +72,38 @@ fn reads_and_rewrites_make_no_request() {
         });
         assert_eq!(made, 0, "appending");
         drop((file, end));
+        mount.stop();
+    }
+}
+
+/// Who reads a file, as `tail -f` does a log that was just made, takes nothing from those who write to it: it had the daemon serve
+/// all of them for as long as it was open.
+#[test]
+fn writes_beside_a_reader_make_no_request_whatever_the_file_held_when_it_was_opened() {
+    let _kept = memory::kept();
+    if !has_passthrough() {
+        return;
+    }
+    for (content, owner) in [(&b""[..], 0), (b"content", 0), (b"", user::NOBODY)] {
+        let tree = Tree::in_memory();
+        tree.file(b"caf\xE9", content);
+        let below = tree.backing().join(OsStr::from_bytes(b"caf\xE9"));
+        std::os::unix::fs::chown(below, Some(owner), Some(owner)).unwrap();
+        let mount = in_order(&tree, &["--cache", "3600", "--from", "iso-8859-1"]);
+        let name = "caf\u{e9}".as_bytes();
+        let reader = at::open(mount.dir(), name, OFlags::RDONLY).unwrap();
+        assert_eq!(at::read_all(&reader).unwrap(), content);
+        let append = || {
+            let script = r#"dd if=/dev/zero bs=512 count=9 conv=notrunc oflag=append status=none of="$PLACE/café""#;
+            let output = user::script(owner, &mount.point(), script);
+            assert!(output.status.success(), "{output:?}");
+        };
+        append();
+        append();
+        let made = status::requests(&mount.point());
+        assert_eq!(made.get("write"), None, "{content:?} of {owner}: {made:?}");
+        assert_eq!(at::read_all(&reader).unwrap(), [0; 2 * 9 * 512]);
+        drop(reader);
         mount.stop();
     }
 }
