@@ -23,6 +23,14 @@ const CONTENT: u64 = libc::FAN_ATTRIB | libc::FAN_CLOSE_WRITE;
 /// Events that make small writes slower for the processes that are watched.
 const WRITES: u64 = libc::FAN_MODIFY | libc::FAN_CLOSE_WRITE;
 
+/// The events that a directory is marked for, at most.
+pub(crate) const EVENTS: u64 =
+    NAMES | CONTENT | WRITES | libc::FAN_ONDIR | libc::FAN_EVENT_ON_CHILD;
+/// Flags of `fanotify_mark(2)` that put a mark on a directory, and take it away.
+pub(crate) const MARKS: [libc::c_uint; 2] = [ADD, REMOVE];
+const ADD: libc::c_uint = libc::FAN_MARK_ADD | libc::FAN_MARK_ONLYDIR;
+const REMOVE: libc::c_uint = libc::FAN_MARK_REMOVE | libc::FAN_MARK_ONLYDIR;
+
 /// The marks, and what they report.
 #[derive(Debug)]
 pub struct Watcher {
@@ -82,7 +90,7 @@ impl Watcher {
     /// # Errors
     /// Those of `fanotify_mark(2)`: `ENODEV` and `EXDEV` where the filesystem has no handles to report.
     pub fn add(&self, directory: impl AsFd) -> io::Result<()> {
-        self.mark(libc::FAN_MARK_ADD | libc::FAN_MARK_ONLYDIR, directory)
+        self.mark(ADD, directory)
     }
 
     fn mark(&self, flags: libc::c_uint, directory: impl AsFd) -> io::Result<()> {
@@ -109,7 +117,7 @@ impl Watcher {
     /// # Errors
     /// Those of `fanotify_mark(2)`: `ENOENT` where there is none.
     pub fn remove(&self, directory: impl AsFd) -> io::Result<()> {
-        self.mark(libc::FAN_MARK_REMOVE | libc::FAN_MARK_ONLYDIR, directory)
+        self.mark(REMOVE, directory)
     }
 
     /// Waits until something happened, [`Self::wake`] was called, or `end` can be read or its other side is closed; for no longer

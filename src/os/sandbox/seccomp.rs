@@ -14,6 +14,7 @@ use seccompiler::{
 use strum::EnumMessage;
 
 use crate::backing::sys::fuse_ioctl;
+use crate::backing::watch;
 use crate::os::Privilege;
 
 /// A system call that is let through.
@@ -38,6 +39,8 @@ enum Only {
     Everything,
     /// root's mounts only
     Root,
+    /// root's mounts only, what happens in a directory
+    Marks,
     /// threads of this process
     Threads,
     /// a umask and directory of the thread's own
@@ -48,8 +51,6 @@ enum Only {
     Connections,
     /// names of threads
     ThreadName,
-    /// reading a limit
-    Reading,
     /// sockets of this machine
     Unix,
     /// enabling rings that are there
@@ -82,38 +83,35 @@ macro_rules! calls {
 /// System calls of a daemon that serves.
 pub const DAEMON: &[Call] = calls! {
     // Content.
-    SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_pread64, SYS_pwrite64, SYS_preadv, SYS_pwritev, SYS_preadv2, SYS_pwritev2,
-    SYS_lseek, SYS_fallocate, SYS_ftruncate, SYS_truncate, SYS_copy_file_range, SYS_fsync, SYS_fdatasync, SYS_sync_file_range,
-    SYS_syncfs,
+    SYS_read, SYS_write, SYS_pread64, SYS_pwrite64, SYS_pwritev2, SYS_lseek, SYS_fallocate, SYS_ftruncate, SYS_truncate,
+    SYS_copy_file_range, SYS_fsync, SYS_fdatasync, SYS_syncfs,
     // Descriptors.
-    SYS_openat, SYS_openat2, SYS_open_by_handle_at: Root, SYS_name_to_handle_at, SYS_close, SYS_close_range, SYS_dup, SYS_dup3,
-    SYS_fcntl, SYS_flock, SYS_ioctl: Connections,
+    SYS_openat, SYS_openat2, SYS_open_by_handle_at: Root, SYS_name_to_handle_at, SYS_close, SYS_dup3, SYS_fcntl, SYS_flock,
+    SYS_ioctl: Connections,
     // Names and attributes.
-    SYS_fstat, SYS_newfstatat, SYS_statx, SYS_fstatfs, SYS_statfs, SYS_faccessat, SYS_faccessat2, SYS_getdents64, SYS_readlinkat,
-    SYS_mkdirat, SYS_mknodat, SYS_symlinkat, SYS_linkat, SYS_unlinkat, SYS_renameat, SYS_renameat2, SYS_fchmod, SYS_fchmodat,
-    SYS_fchmodat2, SYS_fchown, SYS_fchownat, SYS_utimensat, SYS_getxattr, SYS_fgetxattr, SYS_lgetxattr, SYS_setxattr,
-    SYS_fsetxattr, SYS_lsetxattr, SYS_listxattr, SYS_flistxattr, SYS_llistxattr, SYS_removexattr, SYS_fremovexattr,
-    SYS_lremovexattr,
+    SYS_fstat, SYS_newfstatat, SYS_statx, SYS_fstatfs, SYS_faccessat2, SYS_getdents64, SYS_readlinkat, SYS_mkdirat, SYS_mknodat,
+    SYS_symlinkat, SYS_linkat, SYS_unlinkat, SYS_renameat, SYS_renameat2, SYS_fchmodat, SYS_fchownat, SYS_utimensat,
+    SYS_getxattr, SYS_setxattr, SYS_listxattr, SYS_removexattr,
     // Changes of others.
-    SYS_fanotify_init: Root, SYS_fanotify_mark: Root,
+    SYS_fanotify_mark: Marks,
     // Whom a thread acts for.
     SYS_setfsuid, SYS_setfsgid, SYS_umask, SYS_unshare: Umask, SYS_capget, SYS_capset, SYS_prctl: ThreadName, SYS_getpid,
-    SYS_gettid, SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid, SYS_prlimit64: Reading, SYS_setsid, SYS_chdir,
+    SYS_gettid, SYS_getuid, SYS_geteuid, SYS_setsid, SYS_chdir,
     // Logs and the helper process.
-    SYS_sendto, SYS_recvfrom, SYS_sendmsg, SYS_recvmsg, SYS_shutdown,
+    SYS_sendto, SYS_recvfrom, SYS_recvmsg, SYS_shutdown,
     // Requests by rings.
     SYS_io_uring_enter, SYS_io_uring_register: Enabling, SYS_sched_setaffinity: OwnThread,
     // Memory, threads, signals and time.
     SYS_mmap: Data, SYS_mprotect: Data, SYS_munmap, SYS_mremap, SYS_madvise, SYS_brk, SYS_clone: Threads, SYS_set_robust_list,
     SYS_rseq, SYS_futex, SYS_sched_yield, SYS_sched_getaffinity, SYS_wait4, SYS_exit, SYS_exit_group, SYS_restart_syscall,
-    SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_sigaltstack, SYS_tgkill, SYS_clock_gettime, SYS_clock_getres,
-    SYS_clock_nanosleep, SYS_nanosleep, SYS_gettimeofday, SYS_getrandom, SYS_ppoll, SYS_eventfd2,
+    SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_sigaltstack, SYS_tgkill, SYS_clock_gettime,
+    SYS_clock_nanosleep, SYS_nanosleep, SYS_getrandom, SYS_ppoll,
 };
 
 /// Calls of both under older names, which newer kinds of processors do not have.
 #[cfg(target_arch = "x86_64")]
 pub const OLDER: &[Call] = calls! {
-    SYS_open, SYS_poll, SYS_dup2,
+    SYS_open, SYS_dup2,
 };
 /// Calls of both under older names, of which this processor has none.
 #[cfg(not(target_arch = "x86_64"))]
@@ -142,7 +140,8 @@ pub(super) fn program(list: &[Call], privilege: Privilege) -> io::Result<BpfProg
     let arch: TargetArch = std::env::consts::ARCH.try_into().map_err(unknown)?;
     let mut rules = BTreeMap::new();
     for call in list.iter().chain(OLDER) {
-        if call.only != Only::Root || privilege == Privilege::Root {
+        let is_for_root = matches!(call.only, Only::Root | Only::Marks);
+        if !is_for_root || privilege == Privilege::Root {
             rules.insert(call.number, conditions(call.only)?);
         }
     }
@@ -157,31 +156,78 @@ pub(super) fn program(list: &[Call], privilege: Privilege) -> io::Result<BpfProg
     .map_err(io::Error::other)
 }
 
+/// A condition on an argument of a call.
+struct Condition {
+    /// The number of the argument, from 0.
+    argument: u8,
+    width: SeccompCmpArgLen,
+    compare: SeccompCmpOp,
+    value: u64,
+}
+
+impl Condition {
+    /// The argument, of which the kernel takes 32 bits whatever is in the upper half, is `value`.
+    fn is(argument: u8, value: u64) -> Self {
+        Self::masked(argument, u64::from(u32::MAX), value)
+    }
+
+    /// Of those 32 bits the ones in `mask` are those of `value`.
+    fn masked(argument: u8, mask: u64, value: u64) -> Self {
+        Self {
+            argument,
+            width: SeccompCmpArgLen::Dword,
+            compare: SeccompCmpOp::MaskedEq(mask),
+            value,
+        }
+    }
+
+    /// Of all 64 bits none in `mask` is set.
+    fn none_of(argument: u8, mask: u64) -> Self {
+        Self {
+            argument,
+            width: SeccompCmpArgLen::Qword,
+            compare: SeccompCmpOp::MaskedEq(mask),
+            value: 0,
+        }
+    }
+}
+
 /// The rules of which one must hold, none for every call.
 fn conditions(only: Only) -> io::Result<Vec<SeccompRule>> {
-    use SeccompCmpArgLen::{Dword, Qword};
-    use SeccompCmpOp::{Eq, MaskedEq};
     let bits = |flags: i32| u64::from(flags.cast_unsigned());
     let thread = bits(libc::CLONE_THREAD);
-    // The kernel takes arguments but pointers for 32 bits wide, whatever is in the upper half.
-    let (argument, width, how, values) = match only {
-        Only::Everything | Only::Root => return Ok(Vec::new()),
-        Only::Threads => (0, Dword, MaskedEq(thread | bits(NAMESPACES)), vec![thread]),
-        Only::Umask => (0, Dword, Eq, vec![bits(libc::CLONE_FS)]),
-        Only::Data => (2, Dword, MaskedEq(bits(libc::PROT_EXEC)), vec![0]),
-        Only::Connections => (1, Dword, Eq, CONNECTIONS.to_vec()),
-        Only::ThreadName => (0, Dword, Eq, vec![bits(libc::PR_SET_NAME)]),
-        // No new limit: a null pointer.
-        Only::Reading => (2, Qword, Eq, vec![0]),
-        Only::Unix => (0, Dword, Eq, vec![bits(libc::AF_UNIX)]),
-        Only::Enabling => (1, Dword, Eq, vec![IORING_REGISTER_ENABLE_RINGS]),
-        Only::OwnThread => (0, Dword, Eq, vec![0]),
+    // Each is a rule, whose conditions must all hold.
+    let rules = match only {
+        Only::Everything | Only::Root => Vec::new(),
+        Only::Marks => {
+            let of_flags = |flags: u32| {
+                let events = Condition::none_of(2, !watch::EVENTS);
+                vec![Condition::is(1, flags.into()), events]
+            };
+            watch::MARKS.map(of_flags).into()
+        }
+        Only::Threads => vec![vec![Condition::masked(
+            0,
+            thread | bits(NAMESPACES),
+            thread,
+        )]],
+        Only::Umask => vec![vec![Condition::is(0, bits(libc::CLONE_FS))]],
+        Only::Data => vec![vec![Condition::masked(2, bits(libc::PROT_EXEC), 0)]],
+        Only::Connections => CONNECTIONS
+            .map(|ioctl| vec![Condition::is(1, ioctl)])
+            .into(),
+        Only::ThreadName => vec![vec![Condition::is(0, bits(libc::PR_SET_NAME))]],
+        Only::Unix => vec![vec![Condition::is(0, bits(libc::AF_UNIX))]],
+        Only::Enabling => vec![vec![Condition::is(1, IORING_REGISTER_ENABLE_RINGS)]],
+        Only::OwnThread => vec![vec![Condition::is(0, 0)]],
     };
-    let rule = |value| {
-        let condition = SeccompCondition::new(argument, width.clone(), how.clone(), value)?;
-        SeccompRule::new(vec![condition])
+    let condition =
+        |it: Condition| SeccompCondition::new(it.argument, it.width, it.compare, it.value);
+    let rule = |all: Vec<Condition>| {
+        let all = all.into_iter().map(condition).collect::<Result<_, _>>()?;
+        SeccompRule::new(all)
     };
-    let rules: Result<_, _> = values.into_iter().map(rule).collect();
+    let rules: Result<_, _> = rules.into_iter().map(rule).collect();
     rules.map_err(io::Error::other)
 }
 

@@ -45,6 +45,15 @@ fn filtered() {
         current: Some(64),
         maximum: Some(64),
     };
+    // It is no group: what is let through fails.
+    let mark = |flags, events| {
+        outcome(sys::fanotify_mark(
+            file.as_fd(),
+            flags,
+            events,
+            file.as_fd(),
+        ))
+    };
     rustix::thread::set_no_new_privs(true).unwrap();
     filter(DAEMON, privilege).unwrap();
     let thread = std::thread::spawn(rustix::process::getpid);
@@ -121,6 +130,31 @@ fn filtered() {
                 libc::O_PATH,
             )),
         ),
+        (
+            "group",
+            outcome(sys::fanotify_init(libc::FAN_CLASS_CONTENT)),
+        ),
+        (
+            "mark",
+            mark(
+                libc::FAN_MARK_ADD | libc::FAN_MARK_ONLYDIR,
+                libc::FAN_CREATE,
+            ),
+        ),
+        (
+            "mark of a filesystem",
+            mark(
+                libc::FAN_MARK_ADD | libc::FAN_MARK_FILESYSTEM,
+                libc::FAN_CREATE,
+            ),
+        ),
+        (
+            "mark that holds up",
+            mark(
+                libc::FAN_MARK_ADD | libc::FAN_MARK_ONLYDIR,
+                libc::FAN_CREATE | libc::FAN_OPEN_PERM,
+            ),
+        ),
         ("end", String::new()),
     ];
     let text: Vec<String> = rows.map(|(what, done)| format!("{what}: {done}\n")).into();
@@ -170,17 +204,26 @@ fn a_call_off_the_list_fails_and_a_call_on_it_works() {
         "limit",
         "dumpable",
         "kill",
+        "group",
+        "mark of a filesystem",
+        "mark that holds up",
     ] {
         let line = format!("\n{refused}: off the list\n");
         assert!(said.contains(&line), "{refused} in\n{said}");
     }
-    assert!(!said.contains("handle: off the list"), "{said}");
+    for let_through in ["handle", "mark"] {
+        let line = format!("\n{let_through}: off the list\n");
+        assert!(!said.contains(&line), "{let_through} in\n{said}");
+    }
 }
 
 #[test]
-fn a_user_opens_nothing_by_handle() {
+fn a_user_opens_nothing_by_handle_and_marks_nothing() {
     let said = run("user");
-    assert!(said.contains("handle: off the list\n"), "{said}");
+    for refused in ["handle", "mark"] {
+        let line = format!("\n{refused}: off the list\n");
+        assert!(said.contains(&line), "{refused} in\n{said}");
+    }
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! docs/internals/security.md against running daemons, and what works in the sandbox all the same.
 
+mod calls;
+
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixDatagram;
