@@ -90,6 +90,14 @@ impl Utf8Fs {
         self.resolve(&directory, name, look).ok()?
     }
 
+    /// Does a visible name lead nowhere now, or is its directory gone? No where that cannot be told.
+    pub fn is_absent(&self, directory: u64, name: &[u8]) -> bool {
+        match self.open_inode(directory) {
+            Ok(directory) => matches!(self.existing(&directory, name), Ok(None)),
+            Err(error) => error.errno() == libc::ESTALE,
+        }
+    }
+
     fn look_in(
         &self,
         dir: &Dir<&OwnedFd>,

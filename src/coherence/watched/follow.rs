@@ -13,7 +13,7 @@ use super::{HEARD, Kernel, UNRELIABLE, Watched};
 use crate::backing::fanotify::pause;
 use crate::backing::watch::{Change, Woken};
 use crate::coherence::{ADRIFT, IDLE, MARKED};
-use crate::fs::ROOT;
+use crate::fs::{Inode, ROOT};
 use crate::names::Quoted;
 
 /// Readings of events before the kernel is notified, at most: some ten thousand changes.
@@ -235,7 +235,12 @@ impl Watched {
             if let Some(visible) = self.fs.visible_name(&name)
                 && visible.as_bytes() != &*name
             {
-                kernel.expire_name(number, visible.as_bytes());
+                // Another entry may be visible so by now, as where the name was migrated.
+                if is_replaced && self.fs.is_absent(number, visible.as_bytes()) {
+                    kernel.invalidate_name(number, visible.as_bytes());
+                } else {
+                    kernel.expire_name(number, visible.as_bytes());
+                }
             }
         }
         for name in notice.expired {
@@ -261,16 +266,28 @@ impl Watched {
                 self.absent.remove(number, &name);
                 kernel.expire_name(number, &name);
             } else if let Some(inode) = swept.inodes.pop() {
-                let inode = self.fs.inodes().get(inode).ok();
-                let place = inode.and_then(|inode| inode.place());
-                if let Some(place) = place.filter(|place| place.parent == number) {
-                    kernel.expire_name(number, place.visible.as_bytes());
+                if let Ok(inode) = self.fs.inodes().get(inode) {
+                    self.expire_inode(kernel, number, &inode);
                 }
             } else {
                 return;
             }
         }
         self.queues.add_swept([(number, swept)]);
+    }
+
+    /// Expires the name of an inode in a directory. What was removed for good is invalidated instead: nobody looks it up again, so
+    /// that the kernel would keep an expired dentry, and the inode, until it needs the memory.
+    fn expire_inode(&self, kernel: &dyn Kernel, directory: u64, inode: &Inode) {
+        let Some(place) = inode.place().filter(|place| place.parent == directory) else {
+            return;
+        };
+        let name = place.visible.as_bytes();
+        if self.fs.inodes().is_removed(inode) && self.fs.is_absent(directory, name) {
+            kernel.invalidate_name(directory, name);
+        } else {
+            kernel.expire_name(directory, name);
+        }
     }
 
     /// Does the name lead to what was last seen under it, or to a directory? Somebody may work in that already, seen anew by a

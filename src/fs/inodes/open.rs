@@ -136,6 +136,17 @@ impl Inodes {
         self.with_descriptors(open)
     }
 
+    /// Has the file of an inode lost its last name below? No where that cannot be told, as of one without a handle.
+    pub fn is_removed(&self, inode: &Inode) -> bool {
+        let opened = inode.handle().map(|handle| self.open_handle(handle));
+        match opened {
+            // Somebody has it open.
+            Some(Ok(fd)) => Stat::of(fd).is_ok_and(|stat| stat.nlink == 0),
+            Some(Err(error)) => is_stale(&error),
+            None => false,
+        }
+    }
+
     /// Opens an inode by the name under which it was last seen, or by another of its names, if it is still there.
     fn open_in_place(&self, inode: &Inode) -> io::Result<OwnedFd> {
         let mut opened = Err(Errno::STALE.into());

@@ -527,3 +527,89 @@ fn what_is_written_through_another_mount_is_heard_of_before_it_is_closed() {
     second.stop();
     mount.stop();
 }
+
+/// Most inodes that the kernel knows once what was looked at is gone: the root, and the directory that they were in.
+const FEW: u64 = 20;
+
+fn inodes(mount: &Mount<'_>) -> u64 {
+    status::of(&mount.point())["inodes"].as_u64().unwrap()
+}
+
+/// Makes directories and files in `many`, half of them with legacy names, and has the kernel look at each.
+fn fill_and_look(tree: &Tree, mount: &Mount<'_>, count: usize) -> Vec<Vec<u8>> {
+    let below = tree.below_dir();
+    let name = |number: usize| {
+        let name = format!(
+            "many/caf{}{number}",
+            if number % 2 == 0 { "e" } else { "\u{e9}" }
+        );
+        let octets = name.chars().map(|c| u8::try_from(u32::from(c)).unwrap());
+        octets.collect::<Vec<u8>>()
+    };
+    let names: Vec<Vec<u8>> = (0..count).map(name).collect();
+    for (number, name) in names.iter().enumerate() {
+        match number % 4 {
+            0 | 1 => at::mkdir(&below, name).unwrap(),
+            _ => drop(at::write_new(&below, name, b"").unwrap()),
+        }
+    }
+    tree.until_idle();
+    for entry in std::fs::read_dir(mount.point().join("many")).unwrap() {
+        entry.unwrap().metadata().unwrap();
+    }
+    assert!(inodes(mount) >= count as u64);
+    names
+}
+
+fn remove_all(tree: &Tree, names: &[Vec<u8>]) {
+    let below = tree.below_dir();
+    for (number, name) in names.iter().enumerate() {
+        match number % 4 {
+            0 | 1 => at::rmdir(&below, name).unwrap(),
+            _ => at::unlink(&below, name).unwrap(),
+        }
+    }
+}
+
+/// The kernel keeps what it looked at until it is told that it is gone, though it would look it up anew before it used it.
+#[test]
+fn what_is_removed_below_is_forgotten_whatever_its_name() {
+    if !needs::root("fanotify") {
+        return;
+    }
+    let tree = Tree::in_memory();
+    tree.directory(b"many");
+    let mount = tree.mount(&["--cache=watch", "--from", "iso-8859-1"]);
+    let names = fill_and_look(&tree, &mount, 200);
+    remove_all(&tree, &names);
+    within(10 * SLOW, || inodes(&mount) <= FEW);
+    mount.stop();
+}
+
+/// Where events were lost, nobody says what was removed: each inode is looked at.
+#[test]
+fn what_is_removed_below_is_forgotten_also_where_events_are_lost() {
+    if !needs::root("fanotify") {
+        return;
+    }
+    let most = std::fs::read_to_string("/proc/sys/fs/fanotify/max_queued_events").unwrap();
+    let most: usize = most.trim().parse().unwrap();
+    if most > 100_000 {
+        return;
+    }
+    let tree = Tree::in_memory();
+    tree.directory(b"many");
+    let mut mount = tree.mount(&["--cache=watch", "--from", "iso-8859-1"]);
+    mount.allow_warning("more changes in the backing directory than can be followed");
+    let names = fill_and_look(&tree, &mount, 2000);
+    mount.pause();
+    let below = tree.below_dir();
+    for number in 0..=most {
+        at::mkdir(&below, format!("many/{number}").as_bytes()).unwrap();
+    }
+    remove_all(&tree, &names);
+    mount.go_on();
+    within(10 * SLOW, || inodes(&mount) <= FEW);
+    assert_eq!(status::of(&mount.point())["watch"]["overflows"], 1);
+    mount.stop();
+}
