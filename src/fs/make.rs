@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rustix::io::Errno;
 
 use super::audit::Operation;
-use super::descriptors::Use;
+use super::descriptors::{Taken, Use};
 use super::io::{KERNELS_OWN, Opened};
 use super::resolve::{Making, NewName};
 use super::retries::KernelName;
@@ -51,11 +51,11 @@ impl Utf8Fs {
         let is_back = !is_exclusive && self.retries.has(caller);
         let taken = self.inodes.descriptors.pool.take(caller.uid, Use::File)?;
         let making = self.making(Operation::Create, new)?;
-        let made = self.make(&making, new, |dir, backing| {
+        let patience = if is_back { PATIENCE } else { Duration::ZERO };
+        let made = self.make(&making, new, patience, |dir, backing| {
             let flags = flags & !KERNELS_OWN | self.waiting() | libc::O_EXCL;
             let create = || dir.create(backing, flags, new.mode);
-            let patience = if is_back { PATIENCE } else { Duration::ZERO };
-            let opened = until_free(patience, || self.inodes.with_descriptors(create))?;
+            let opened = self.inodes.with_descriptors(create)?;
             let looked = self.look_at_made(&opened)?;
             Ok((opened, looked))
         });
@@ -71,8 +71,7 @@ impl Utf8Fs {
             made => made?,
         };
         let entry = self.enter(looked, &making.directory, made.entry)?;
-        let (inode, stat) = (&entry.inode, &entry.stat);
-        let opened = self.opened(caller, (opened, taken), None, inode, stat, flags)?;
+        let opened = self.opened_made(caller, (opened, taken), &entry, flags)?;
         self.retries.end(caller);
         Ok((entry, opened))
     }
@@ -95,9 +94,24 @@ impl Utf8Fs {
         let opened = self.inodes.with_descriptors(create)?;
         let looked = self.look_at_made(&opened)?;
         let entry = self.inodes.enter(looked, None)?.ok_or(FsError::Stale)?;
-        let (inode, stat) = (&entry.inode, &entry.stat);
-        let opened = self.opened(new.caller, (opened, taken), None, inode, stat, flags)?;
+        let opened = self.opened_made(new.caller, (opened, taken), &entry, flags)?;
         Ok((entry, opened))
+    }
+
+    /// Gives a handle to a file that was made. Where that fails, the kernel is not told of the entry and sends no FORGET: its lookup
+    /// is taken back.
+    fn opened_made(
+        &self,
+        caller: Caller,
+        file: (OwnedFd, Taken),
+        entry: &Entry,
+        flags: i32,
+    ) -> io::Result<Opened> {
+        let opened = self.opened(caller, file, None, &entry.inode, &entry.stat, flags);
+        if opened.is_err() {
+            self.inodes.forget(entry.inode.number, 1);
+        }
+        opened
     }
 
     /// Begins an operation that makes an entry.
@@ -115,30 +129,44 @@ impl Utf8Fs {
         })
     }
 
-    /// Makes an entry: finds its backing name, acts as the caller, makes it, and reports it if it offends.
+    /// Makes an entry: finds its backing name, acts as the caller, makes it, and reports it if it offends. Waits for no longer than
+    /// `patience` until its name is free.
     fn make<T>(
         &self,
         making: &Making<'_>,
         asked: &NewEntry<'_>,
-        make: impl FnOnce(&Dir<&OwnedFd>, &BackingName) -> io::Result<T>,
+        patience: Duration,
+        make: impl Fn(&Dir<&OwnedFd>, &BackingName) -> io::Result<T>,
     ) -> Result<(T, NewName), FsError> {
         let at = &making.directory;
         let mut new = self.absent_name(making)?;
         self.become_caller(asked.caller, asked.umask)?;
-        let mut directory = self.directory(at)?;
-        self.check_unique(making, &mut directory, &mut new, None)?;
-        directory.before_change()?;
-        // Kept across the change where siblings are compared, so that no name like the new one comes in between.
-        let kept = Some(directory).filter(|_| self.settings.unique.is_some());
         // The kernel has taken set-group-id away from what the caller must not make with it.
         let _fsetid = credentials::raise_fsetid_for(asked.mode)?;
-        let made = make(&at.dir(), &new.entry.backing)?;
-        let mut directory = kept.map_or_else(|| self.directory(at), Ok)?;
-        directory.changed(None, Some(&new.entry.backing));
-        drop(directory);
+        let made = until_free(patience, || self.make_once(making, &mut new, &make))?;
         self.report(making, &new);
         self.settle(&at.fd, Waits::Names)?;
         Ok((made, new))
+    }
+
+    /// Makes an entry by the name that was found for it, if that is free and like no sibling.
+    fn make_once<T>(
+        &self,
+        making: &Making<'_>,
+        new: &mut NewName,
+        make: impl Fn(&Dir<&OwnedFd>, &BackingName) -> io::Result<T>,
+    ) -> Result<T, FsError> {
+        let at = &making.directory;
+        let mut directory = self.directory(at)?;
+        new.clash = None;
+        self.check_unique(making, &mut directory, new, None)?;
+        directory.before_change()?;
+        // Kept across the change where siblings are compared, so that no name like the new one comes in between.
+        let kept = Some(directory).filter(|_| self.settings.unique.is_some());
+        let made = make(&at.dir(), &new.entry.backing)?;
+        let mut directory = kept.map_or_else(|| self.directory(at), Ok)?;
+        directory.changed(None, Some(&new.entry.backing));
+        Ok(made)
     }
 
     /// Makes an entry of this `kind` that nobody opens, and looks it up.
@@ -153,7 +181,7 @@ impl Utf8Fs {
         kind: Kind,
         make: impl Fn(&Dir<&OwnedFd>, &BackingName) -> io::Result<()>,
     ) -> Result<Entry, FsError> {
-        let (child, made) = self.make(making, asked, |dir, backing| {
+        let (child, made) = self.make(making, asked, Duration::ZERO, |dir, backing| {
             make(dir, backing)?;
             if_there(self.look_by_fd(dir, backing))
         })?;
@@ -224,16 +252,56 @@ fn is_taken(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::EEXIST)
 }
 
-/// Has a file made until its name is free, but not for longer than `patience`.
-fn until_free<T>(patience: Duration, create: impl Fn() -> io::Result<T>) -> io::Result<T> {
+/// Makes an entry until its name is free, but not for longer than `patience`. Nothing is locked meanwhile.
+fn until_free<T>(
+    patience: Duration,
+    mut make: impl FnMut() -> Result<T, FsError>,
+) -> Result<T, FsError> {
     let start = Instant::now();
     let (mut pause, longest) = PAUSES;
     loop {
-        let made = create();
-        if !made.as_ref().is_err_and(is_taken) || start.elapsed() >= patience {
+        let made = make();
+        let is_free = !matches!(&made, Err(FsError::Io(error)) if is_taken(error));
+        if is_free || start.elapsed() >= patience {
             return made;
         }
         std::thread::sleep(pause);
         pause = longest.min(pause * 2);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fs::ROOT;
+    use crate::fs::samples::{CALLER, config, map};
+    use crate::names::Legacy;
+
+    /// The kernel is not told of it, and never forgets it.
+    #[test]
+    fn f4_an_entry_that_was_made_and_cannot_be_opened_leaves_no_lookup() {
+        let below = tempfile::tempdir().unwrap();
+        std::fs::write(below.path().join("file"), "").unwrap();
+        let root = Dir::open_root(below.path()).unwrap().into_fd();
+        let fs = Utf8Fs::new(config(root, map(Legacy::Escape, &[]))).unwrap();
+        let entry = fs.lookup(CALLER, ROOT, b"file").unwrap();
+        let number = entry.inode.number;
+        let open = |flags| {
+            let file = fs.inodes.fd(&entry.inode).unwrap().try_clone().unwrap();
+            let taken = fs
+                .inodes
+                .descriptors
+                .pool
+                .take(CALLER.uid, Use::File)
+                .unwrap();
+            fs.opened_made(CALLER, (file, taken), &entry, flags)
+        };
+        let opened = open(libc::O_RDONLY).unwrap();
+        assert!(fs.inodes.get(number).is_ok());
+        // Flags of such a descriptor cannot be changed.
+        let refused = open(libc::O_DIRECT).unwrap_err();
+        assert_eq!(refused.raw_os_error(), Some(libc::EBADF));
+        assert!(fs.inodes.get(number).is_err(), "it is known for ever");
+        fs.release(opened.handle);
     }
 }

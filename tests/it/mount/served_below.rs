@@ -232,3 +232,41 @@ fn f1_locks_go_with_their_file_by_the_credentials_of_who_opened_it() {
     drop(locker);
     mount.stop();
 }
+
+/// Where siblings are compared, the names of a directory are locked while one is made; not while others keep that name from being
+/// free.
+#[test]
+fn a_name_that_is_waited_for_keeps_nobody_from_the_names_of_its_directory() {
+    if !needs::root("users") {
+        return;
+    }
+    let tree = Tree::new();
+    let server = Server::start(&tree, &[ONE]);
+    // So long that it is shown cut: what it leads to is told by the names of the directory.
+    server.file(ONE, &[0xE9; 200], b"legacy");
+    let mount = tree.mount(&["--unique", "casefold", "--from", "iso-8859-1"]);
+    let act =
+        |script: &str| user::script(ONE, &mount.point(), &format!("cd $PLACE/{ONE}; {script}"));
+    let cut = String::from_utf8(act("cat é*; printf %s é*").stdout).unwrap();
+    let cut = cut.strip_prefix("legacy").unwrap();
+    server.contest(Some("contested"));
+    drop(server.asked());
+    std::thread::scope(|scope| {
+        let making = scope.spawn(|| act("echo made > contested"));
+        let mut tries = 0;
+        until(|| {
+            let asked = server.asked();
+            tries += asked
+                .iter()
+                .filter(|asked| asked.operation == "create")
+                .count();
+            tries > 2
+        });
+        assert_eq!(act(&format!("cat {cut}")).stdout, b"legacy");
+        server.contest(None);
+        let made = making.join().unwrap();
+        assert!(made.status.success(), "{made:?}");
+    });
+    assert_eq!(act("cat contested").stdout, b"made\n");
+    mount.stop();
+}

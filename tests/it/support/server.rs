@@ -55,6 +55,8 @@ struct State {
     asked: Vec<Asked>,
     /// The owner of the lock on a whole file, which shuts out all others.
     locks: BTreeMap<u64, LockOwner>,
+    /// A name of which it says that it is there whenever it is to be made, and that it is not whenever it is looked for.
+    contested: Option<OsString>,
     /// Are names that are not UTF-8 refused, also where they are looked for?
     is_utf8_only: bool,
 }
@@ -98,6 +100,11 @@ impl Server {
     /// Refuses names that are not UTF-8 from now on, as ZFS with `utf8only` does.
     pub(crate) fn take_only_utf8(&self) {
         self.state.lock().unwrap().is_utf8_only = true;
+    }
+
+    /// Has no entry made by this name from now on, as if others made and removed it at each wrong moment.
+    pub(crate) fn contest(&self, name: Option<&str>) {
+        self.state.lock().unwrap().contested = name.map(OsString::from);
     }
 
     /// Makes a file of any name in the directory of `user`.
@@ -203,7 +210,8 @@ impl State {
         mode: u32,
         content: Content,
     ) -> Result<FileAttr, Errno> {
-        if self.child(parent.0, name).is_ok() {
+        let is_contested = self.contested.as_deref() == Some(name);
+        if is_contested || self.child(parent.0, name).is_ok() {
             return Err(Errno::EEXIST);
         }
         let owner = (request.uid(), request.gid());
