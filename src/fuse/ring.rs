@@ -212,32 +212,39 @@ impl Server {
         let Some((header, payload)) = self.ring.memory() else {
             return Ok(());
         };
+        let responder = Responder {
+            adapter: &self.adapter,
+            seat: self.seat,
+            copied: &mut self.copied,
+        };
+        let commit_id = responder.respond(header, payload)?;
+        self.ring.commit(self.queue, commit_id)
+    }
+}
+
+/// Puts the answer to one request into its slot.
+struct Responder<'a> {
+    adapter: &'a Adapter,
+    /// The seat of the thread's counters.
+    seat: usize,
+    /// Holds arguments while the slot takes the answer.
+    copied: &'a mut [u8],
+}
+
+impl Responder<'_> {
+    /// Answers the request in a slot, and returns the id to commit that by. One that is not understood is answered with `EIO`: its
+    /// caller would wait for ever, and the slot would be lost.
+    fn respond(self, header: &mut [u8], payload: &mut [u8]) -> io::Result<u64> {
         let asked: InHeader = Arguments::new(header).record()?;
         let end = header.get(ENTRY..).unwrap_or_default();
         let taken: RingEntry = Arguments::new(end).record()?;
-        let length = usize::try_from(taken.payload_size).map_err(io::Error::other)?;
-        let given = payload.get(..length);
-        let given = given.ok_or(io::ErrorKind::InvalidData)?;
-        let is_copied = length <= COPIED;
-        let (rest, room) = match self.copied.get_mut(..length) {
-            Some(copied) => {
-                copied.copy_from_slice(given);
-                (&*copied, &mut *payload)
-            }
-            None => (given, self.copied.as_mut_slice()),
-        };
         let first = header.get(FIRST_RECORD..ENTRY).unwrap_or_default();
-        let request = Request::new(asked, Arguments::apart(first, rest), None);
-        let mut reply = Reply::new(room);
-        let done = self.adapter.serve(self.seat, request, &mut reply).done;
-        let length = reply.length;
-        if let Some(answer) = self.copied.get(..length).filter(|_| !is_copied) {
-            payload.split_at_mut(length).0.copy_from_slice(answer);
-        }
-        let (error, length) = match done {
-            Ok(Done::Now | Done::Absent) => (0, length),
-            Ok(Done::Later | Done::Never) => (0, 0),
-            Err(errno) => (-errno.raw_os_error(), 0),
+        let (error, length) = match usize::try_from(taken.payload_size) {
+            Ok(length) if length <= payload.len() => self.serve(asked, first, payload, length),
+            _ => {
+                log::error!("a request of the kernel is not understood, and answered with EIO");
+                (-Errno::IO.raw_os_error(), 0)
+            }
         };
         let out = OutHeader::new(asked.unique, error, length);
         let entry = RingEntry {
@@ -248,6 +255,102 @@ impl Server {
         Reply::new(header).record(&out)?;
         let end = header.get_mut(ENTRY..).unwrap_or_default();
         Reply::new(end).record(&entry)?;
-        self.ring.commit(self.queue, taken.commit_id)
+        Ok(taken.commit_id)
+    }
+
+    /// Serves a request with its first record and so many bytes of payload, which make way for the answer. Returns the error of
+    /// that, and its length.
+    fn serve(
+        self,
+        asked: InHeader,
+        first: &[u8],
+        payload: &mut [u8],
+        length: usize,
+    ) -> (i32, usize) {
+        let is_copied = length <= COPIED;
+        let (rest, room) = match self.copied.get_mut(..length) {
+            Some(copied) => {
+                copied.copy_from_slice(payload.split_at(length).0);
+                (&*copied, &mut *payload)
+            }
+            None => (payload.split_at(length).0, &mut *self.copied),
+        };
+        let request = Request::new(asked, Arguments::apart(first, rest), None);
+        let mut reply = Reply::new(room);
+        let done = self.adapter.serve(self.seat, request, &mut reply).done;
+        let length = reply.length;
+        if let Some(answer) = self.copied.get(..length).filter(|_| !is_copied) {
+            payload.split_at_mut(length).0.copy_from_slice(answer);
+        }
+        match done {
+            Ok(Done::Now | Done::Absent) => (0, length),
+            Ok(Done::Later | Done::Never) => (0, 0),
+            Err(errno) => (-errno.raw_os_error(), 0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixStream;
+
+    use zerocopy::IntoBytes;
+
+    use super::*;
+    use crate::fs::ROOT;
+    use crate::fuse::layout::EntryOut;
+    use crate::fuse::samples::service;
+
+    const LOOKUP: u32 = 1;
+
+    /// The kernel keeps a slot whose answer it does not get, and the program waits.
+    #[test]
+    fn a_request_that_is_not_understood_is_answered_with_eio() {
+        let below = tempfile::tempdir().unwrap();
+        std::fs::write(below.path().join("file"), "content").unwrap();
+        let (connection, _kernel) = UnixStream::pair().unwrap();
+        let connection = Arc::new(OwnedFd::from(connection));
+        let adapter = Adapter::new(
+            service(below.path(), 1),
+            false,
+            connection,
+            Err(NoRings::Off),
+        );
+        let mut payload = [0; 4096];
+        // The length of the payload; the error and length of the answer.
+        for (given, error, length) in [
+            (5, 0, size_of::<EntryOut>()),
+            (4097, -libc::EIO, 0),
+            (u32::MAX, -libc::EIO, 0),
+            // The name has no end.
+            (0, -libc::EIO, 0),
+        ] {
+            let mut header = [0; ENTRY + size_of::<RingEntry>()];
+            let asked = InHeader {
+                opcode: LOOKUP,
+                unique: 7,
+                node: ROOT,
+                ..InHeader::default()
+            };
+            let taken = RingEntry {
+                commit_id: 9,
+                payload_size: given,
+                ..RingEntry::default()
+            };
+            header[..size_of::<InHeader>()].copy_from_slice(asked.as_bytes());
+            header[ENTRY..].copy_from_slice(taken.as_bytes());
+            payload[..5].copy_from_slice(b"file\0");
+            let responder = Responder {
+                adapter: &adapter,
+                seat: 0,
+                copied: &mut [0; COPIED],
+            };
+            assert_eq!(responder.respond(&mut header, &mut payload).unwrap(), 9);
+            let out: OutHeader = Arguments::new(&header).record().unwrap();
+            let entry: RingEntry = Arguments::new(&header[ENTRY..]).record().unwrap();
+            assert_eq!((out.unique, out.error), (7, error), "{given}");
+            let size = usize::try_from(entry.payload_size).unwrap();
+            assert_eq!((entry.commit_id, size), (9, length), "{given}");
+        }
     }
 }
