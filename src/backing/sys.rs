@@ -4,7 +4,7 @@
     reason = "these calls have no safe wrapper; every other file is free of unsafe code"
 )]
 
-use std::ffi::CStr;
+use std::ffi::{CStr, c_void};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
@@ -15,6 +15,7 @@ use io_uring::register::Restriction;
 use io_uring::squeue;
 use io_uring::types::Fixed;
 use io_uring::{IoUring, cqueue, opcode};
+use rustix::ioctl::{Ioctl, IoctlOutput, Opcode};
 use rustix::process::Pid;
 use rustix::thread::UnshareFlags;
 
@@ -163,15 +164,39 @@ pub fn close_backing(connection: &OwnedFd, id: u32) -> io::Result<()> {
 }
 
 /// A call by one of the numbers of [`mod@fuse_ioctl`], with the record that it takes.
-fn fuse_ioctl<T>(
-    fd: &OwnedFd,
-    number: rustix::ioctl::Opcode,
+struct FuseIoctl<T> {
+    /// Not for `libc::ioctl`, which takes an unsigned long of glibc and an int of musl.
+    number: Opcode,
     record: T,
-) -> io::Result<libc::c_long> {
-    // SAFETY: `fd` is open for the length of the call. For these numbers the kernel reads at most a record of the
-    // size in the number, which is that of `record`, and writes none.
-    let result = unsafe { libc::ioctl(fd.as_raw_fd(), number.into(), &raw const record) };
-    checked(result.into())
+}
+
+// SAFETY: for these numbers the kernel reads at most a record of the size in the number, which is that of `record`, and
+// writes none. What is returned is the number that the call gives; nothing is read through the pointer.
+unsafe impl<T> Ioctl for FuseIoctl<T> {
+    type Output = IoctlOutput;
+
+    const IS_MUTATING: bool = false;
+
+    fn opcode(&self) -> Opcode {
+        self.number
+    }
+
+    fn as_ptr(&mut self) -> *mut c_void {
+        (&raw mut self.record).cast()
+    }
+
+    unsafe fn output_from_ptr(
+        output: IoctlOutput,
+        _: *mut c_void,
+    ) -> rustix::io::Result<IoctlOutput> {
+        Ok(output)
+    }
+}
+
+fn fuse_ioctl<T>(fd: &OwnedFd, number: Opcode, record: T) -> io::Result<IoctlOutput> {
+    // SAFETY: as for the implementation of `Ioctl`: `number` and `record` belong together.
+    let result = unsafe { rustix::ioctl::ioctl(fd, FuseIoctl { number, record }) };
+    result.map_err(io::Error::from)
 }
 
 /// Size in bytes of `struct fuse_uring_req_header`.
