@@ -17,6 +17,13 @@ use crate::records::SinkKind;
 /// What stands in the way of the mount, or ended it.
 pub(super) fn run(args: MountArgs, invocation: &Invocation) -> Result<ExitCode, CommandError> {
     program_log::queue(args.background);
+    // libfuse's mount.fuse has mounted by itself, and lacks the capability to take that away.
+    if invocation.by_mount && args.mountpoint.starts_with("/dev/fd") {
+        let message = "mount.fuse was given drop_privileges, by which it leaves a dead mount";
+        let hint =
+            "unmount that and leave drop_privileges out: utf8fs confines itself, as sandbox says";
+        return Err(CommandError::usage(message).hint(hint));
+    }
     if let Some(SinkKind::File(log)) = &args.shared.audit_log
         && invocation.by_mount
         && log.is_relative()

@@ -91,6 +91,8 @@ fn instead_of(word: &str) -> Option<&'static str> {
         "uid" | "gid" | "umask" | "fmask" | "dmask" => {
             "owners and modes are those of the backing directory"
         }
+        "drop-privileges" => "leave it out: utf8fs confines itself, as sandbox says",
+        "setuid" => "leave it out: to mount as another user, write user and let that user mount",
         "charset" | "codepage" | "iocharset" | "nls" => {
             "write from=CHARSET for the charset of the names on disk"
         }

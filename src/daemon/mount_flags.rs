@@ -10,12 +10,12 @@ use crate::fs::Waits;
 use crate::fuse::Passthrough;
 use crate::os::mountinfo;
 
-/// Flags that forbid something: the flag of statvfs(3), the word that forbids, and the word that allows.
-const FORBIDS: [(u64, &str, &str); 4] = [
-    (libc::ST_RDONLY, "ro", "rw"),
-    (libc::ST_NOSUID, "nosuid", "suid"),
-    (libc::ST_NODEV, "nodev", "dev"),
-    (libc::ST_NOEXEC, "noexec", "exec"),
+/// Flags that forbid something: the flag of statvfs(3), the word that forbids, and the words that allow.
+const FORBIDS: [(u64, &str, &[&str]); 4] = [
+    (libc::ST_RDONLY, "ro", &["rw"]),
+    (libc::ST_NOSUID, "nosuid", &["suid", "allow_suid"]),
+    (libc::ST_NODEV, "nodev", &["dev", "allow_dev"]),
+    (libc::ST_NOEXEC, "noexec", &["exec"]),
 ];
 
 /// Adds the flags of the mount that the backing directory lies on, which are `below`, to those of ours. Where mounts
@@ -36,8 +36,9 @@ pub(super) fn follow(config: &mut MountConfig, below: u64, enters: bool) -> io::
         }
         let is_set = config.flags().has(forbids);
         config.words.push(forbids);
-        if config.words.contains(&allows) {
-            log::warn!("-o {allows} has no effect: a mount below has {forbids}");
+        let mut words = config.words.iter();
+        if let Some(allow) = words.find(|word| allows.contains(word)) {
+            log::warn!("-o {allow} has no effect: a mount below has {forbids}");
         } else if !is_set {
             log::info!("the mount has {forbids}, as a mount below has");
         }

@@ -242,6 +242,15 @@ fn the_nearest_option_is_offered_for_an_unknown_one() {
             "owners and modes are those of the backing directory",
         ),
         (
+            "drop_privileges",
+            "leave it out: utf8fs confines itself, as sandbox says",
+        ),
+        (
+            "setuid=nobody",
+            "leave it out: to mount as another user, write user and let that user mount",
+        ),
+        ("allow_sud", "did you mean allow_suid?"),
+        (
             "iocharset=utf8",
             "write from=CHARSET for the charset of the names on disk",
         ),

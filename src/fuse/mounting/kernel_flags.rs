@@ -17,6 +17,12 @@ const FLAGS: [(&str, &str, KernelFlags); 10] = [
     ("dirsync", "dirsync", KernelFlags::DIRSYNC),
 ];
 
+/// `suid` and `dev` are defaults of mount(8), which drops them before it calls its helper. These words reach it.
+const ALLOWS: [(&str, KernelFlags); 2] = [
+    ("allow_suid", KernelFlags::NOSUID),
+    ("allow_dev", KernelFlags::NODEV),
+];
+
 /// The flags of which only the last holds.
 const ACCESS_TIMES: KernelFlags = KernelFlags::NOATIME
     .union(KernelFlags::RELATIME)
@@ -28,9 +34,13 @@ pub struct MountFlags(pub(super) KernelFlags);
 
 impl MountFlags {
     /// Returns the flags that words of `mount -o`, such as `ro` and `suid`, make of `nosuid` and `nodev`. Of words that contradict
-    /// each other the later holds; unknown ones are without effect.
+    /// each other the later holds, but `nosuid` and `nodev` before `allow_suid` and `allow_dev` in any order: mount(8) does not keep
+    /// the order. Unknown words are without effect.
     pub fn of(words: &[&str]) -> Self {
         let mut flags = KernelFlags::NOSUID | KernelFlags::NODEV;
+        for (_, flag) in ALLOWS.iter().filter(|(allow, _)| words.contains(allow)) {
+            flags.remove(*flag);
+        }
         for word in words {
             let mut known = FLAGS.iter();
             if let Some((on, _, flag)) = known.find(|(on, off, _)| [on, off].contains(&word)) {
@@ -45,7 +55,8 @@ impl MountFlags {
 
     /// Returns all words that [`Self::of`] knows.
     pub fn all_words() -> impl Iterator<Item = &'static str> {
-        FLAGS.into_iter().flat_map(|(on, off, _)| [on, off])
+        let of_flags = FLAGS.into_iter().flat_map(|(on, off, _)| [on, off]);
+        of_flags.chain(ALLOWS.map(|(allow, _)| allow))
     }
 
     /// Is the flag set that this word sets?
@@ -78,5 +89,25 @@ mod tests {
         }
         let words = ["defaults", "RO", "", "suid", "dev"];
         assert_eq!(MountFlags::of(&words).words().count(), 0);
+    }
+
+    #[test]
+    fn what_is_allowed_for_fstab_holds_unless_it_is_forbidden_before_or_after() {
+        for (words, set) in [
+            (&["allow_suid"][..], &["nodev"][..]),
+            (&["allow_dev"], &["nosuid"]),
+            (&["allow_suid", "allow_dev"], &[]),
+            // As mount(8) gives what a line has that says user,allow_suid.
+            (
+                &["noexec", "nosuid", "nodev", "allow_suid"],
+                &["nosuid", "nodev", "noexec"],
+            ),
+            (&["allow_suid", "allow_dev", "nosuid"], &["nosuid"]),
+            // And user,suid,allow_dev.
+            (&["noexec", "nosuid", "allow_dev", "suid"], &["noexec"]),
+        ] {
+            let got: Vec<_> = MountFlags::of(words).words().collect();
+            assert_eq!(got, set, "{words:?}");
+        }
     }
 }

@@ -34,6 +34,8 @@ mod flags;
 mod followed;
 /// N9, N10: normalization forms.
 mod forms;
+/// F1: mount(8), fstab, and what systemd makes of it.
+mod fstab;
 /// F5: directories whose lock somebody holds.
 mod held;
 /// N2, N3, N4, N8: directories made by an enemy.

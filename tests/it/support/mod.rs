@@ -13,6 +13,7 @@ pub(crate) mod server;
 pub(crate) mod snapshot;
 pub(crate) mod status;
 pub(crate) mod strace;
+pub(crate) mod systemd;
 pub(crate) mod tree;
 pub(crate) mod user;
 pub(crate) mod wait;
