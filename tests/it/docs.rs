@@ -1,6 +1,7 @@
 //! The documents: links, transcripts, the names of tests, the picture of the README.
 
 use std::collections::BTreeSet;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use utf8fs::codec::{Charset, Encoding};
@@ -18,6 +19,24 @@ fn the_documents_say_what_the_program_does() {
     let output = command.env("UTF8FS", binary()).output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success(), "{said}");
+}
+
+/// Whoever has just cloned the repository copies two commands: one shows what it does, one says whether it works.
+#[test]
+fn the_readme_has_a_command_that_runs_the_program_and_one_that_runs_all_tests() {
+    let readme = crate::support::page("README.md");
+    let (_, section) = readme.split_once("\n## Run and test\n").unwrap();
+    let (_, block) = section.split_once("```sh\n").unwrap();
+    let (block, _) = block.split_once("```").unwrap();
+    let commands = block.lines().map(|line| line.split('#').next().unwrap());
+    let commands: Vec<&str> = commands.map(str::trim_end).collect();
+    assert_eq!(commands, ["cargo run --release -- demo", "scripts/test"]);
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mode = std::fs::metadata(root.join("scripts/test")).unwrap();
+    assert!(mode.permissions().mode() & 0o111 != 0);
+    let mut demo = Command::new(binary());
+    let output = demo.arg("demo").output().unwrap();
+    assert!(output.status.success(), "{output:?}");
 }
 
 /// What stands in backticks in the rows of a table; `a1` to `a3` are three.

@@ -21,6 +21,10 @@ mod cli;
 #[cfg(test)]
 mod docs;
 
+/// The Debian package.
+#[cfg(test)]
+mod package;
+
 /// Every form of UTF-8 against its documents, their sample code and the standard library, and legacy charsets against
 /// the C library's iconv (laws C1 to C4).
 #[cfg(test)]
