@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::escape::Pieces;
 use crate::codec::Encoding;
-use crate::policy::Policy;
+use crate::policy::{Class, Offence, Policy, Rule};
 
 /// Tildes before the hash, at most; beyond, the hash itself takes the number of the way in.
 pub(super) const MOST_TILDES: usize = 8;
@@ -45,8 +45,27 @@ pub(super) fn shorten(text: Pieces, policy: &Policy, tildes: usize, hashed: &[u8
     let ends = text.ends.into_iter().filter(|&end| end <= longest);
     let ends: Vec<usize> = ends.collect();
     let kept = ends.partition_point(|&end| fits(&cut_to(end)));
-    let end = kept.checked_sub(1).and_then(|last| ends.get(last).copied());
-    cut_to(end.unwrap_or(0))
+    let mut kept = ends.get(..kept).unwrap_or_default();
+    loop {
+        let end = kept.last().copied().unwrap_or(0);
+        let cut = cut_to(end);
+        let Some(useless) = first_useless(&cut, policy).filter(|&offset| offset < end) else {
+            return cut;
+        };
+        kept = kept
+            .get(..kept.partition_point(|&end| end <= useless))
+            .unwrap_or_default();
+    }
+}
+
+/// Offset of the first joiner or selector that has no use in `text`, since what it joins was cut away.
+fn first_useless(text: &[u8], policy: &Policy) -> Option<usize> {
+    let is_invisible = |offence: &Offence| offence.rule == Rule::Forbidden(Class::Invisible);
+    let offences = policy.offences(text);
+    offences
+        .into_iter()
+        .find(is_invisible)
+        .map(|offence| offence.offset)
 }
 
 /// `tildes` times `~`, eight times at most, and the hash of `name`: at most `SMALLEST_LIMIT` characters, all ASCII. It is

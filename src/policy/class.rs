@@ -1,9 +1,12 @@
 //! Classes of characters and shapes that a policy can forbid.
 
+mod joiner_table;
+mod joiners;
 #[cfg(test)]
 mod tests;
 
 use super::{Offence, Rule};
+use joiners::Neighbours;
 use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 /// A class of characters, or a shape of the whole name, that a policy can forbid.
@@ -18,7 +21,7 @@ pub enum Class {
     Newline,
     /// Controls of writing direction: U+202A..U+202E, U+2066..U+2069
     Bidi,
-    /// Characters that are not seen, such as U+200B ZERO WIDTH SPACE and U+00AD SOFT HYPHEN
+    /// Characters that are not seen, such as U+200B ZERO WIDTH SPACE; not joiners and variation selectors where a language or an emoji needs them
     Invisible,
     /// U+FDD0..U+FDEF and the last two of each plane, such as U+FFFF
     Noncharacter,
@@ -57,13 +60,14 @@ impl Class {
         }
     }
 
-    /// Is `c` of this class by itself, wherever it stands? Shapes of the whole name are not.
+    /// Is `c` of this class by itself? Where an invisible character stands, it may have a use; [`forbidden`] knows. Shapes of the
+    /// whole name are not of any.
     pub fn has(self, c: char) -> bool {
         match self {
             Self::Control => c.is_control(),
             Self::Newline => matches!(c, '\n'..='\r' | '\u{85}' | '\u{2028}' | '\u{2029}'),
             Self::Bidi => matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}'),
-            Self::Invisible => is_default_ignorable(c),
+            Self::Invisible => is_default_ignorable(c) || is_blank(c),
             Self::Noncharacter => {
                 matches!(c, '\u{FDD0}'..='\u{FDEF}') || (u32::from(c) & 0xFFFE) == 0xFFFE
             }
@@ -90,14 +94,34 @@ fn is_default_ignorable(c: char) -> bool {
         | '\u{E0000}'..='\u{E0FFF}')
 }
 
+/// Is `c` a symbol without ink: BRAILLE PATTERN BLANK or MUSICAL SYMBOL NULL NOTEHEAD?
+fn is_blank(c: char) -> bool {
+    matches!(c, '\u{2800}' | '\u{1D159}')
+}
+
 /// Returns what `forbid` finds in the text of a name, in no given order.
 pub fn forbidden(text: &str, forbid: &[Class]) -> impl Iterator<Item = Offence> {
     let text = if forbid.is_empty() { "" } else { text };
     let characters = text.char_indices().filter_map(move |(offset, c)| {
-        let class = forbid.iter().find(|class| class.has(c))?;
+        let mut classes = forbid.iter().filter(|class| class.has(c));
+        let class = classes
+            .find(|class| **class != Class::Invisible || !has_use(text, offset, c, forbid))?;
         Some(offence(*class, offset, c.len_utf8(), Some(c)))
     });
     characters.chain(shapes(text, forbid))
+}
+
+/// Has the invisible character `c` at `offset` a use there?
+fn has_use(text: &str, offset: usize, c: char, forbid: &[Class]) -> bool {
+    let others = || forbid.iter().filter(|class| **class != Class::Invisible);
+    let is_visible = |c: &char| !others().any(|class| class.has(*c));
+    let before = text.get(..offset).unwrap_or_default();
+    let after = text.get(offset + c.len_utf8()..).unwrap_or_default();
+    let neighbours = Neighbours {
+        before: before.chars().rev().take_while(is_visible),
+        after: after.chars().take_while(is_visible),
+    };
+    neighbours.have_use_for(c)
 }
 
 fn offence(class: Class, offset: usize, length: usize, first: Option<char>) -> Offence {

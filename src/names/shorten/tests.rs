@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::super::escape::{Pieces, escape};
 use super::{mark, shorten};
 use crate::codec::Encoding;
-use crate::policy::{Policy, SMALLEST_LIMIT};
+use crate::policy::{Class, Policy, SMALLEST_LIMIT};
 
 fn limited(max_bytes: usize) -> Policy {
     Policy {
@@ -151,4 +151,32 @@ fn a_mark_fits_the_smallest_limit_and_is_another_for_each_number_of_tildes() {
     let marks: HashSet<Vec<u8>> = (1..=1000).map(|tildes| mark(b"x", tildes)).collect();
     assert_eq!(marks.len(), 1000);
     assert!(marks.iter().all(|mark| mark.len() <= SMALLEST_LIMIT));
+}
+
+/// Law N5: what a joiner or a selector joins may be cut away from it, at any length.
+#[test]
+fn a_cut_leaves_no_joiner_without_what_it_joins() {
+    let mut policy = Policy::default();
+    policy.forbid(&[Class::Invisible]);
+    for unit in [
+        "\u{645}\u{6CC}\u{200C}\u{62E}",
+        "\u{62E}\u{64E}\u{200C}\u{64E}\u{64F}\u{62E}",
+        "\u{D28}\u{D4D}\u{200D}",
+        "\u{9B0}\u{200D}\u{9CD}\u{9AF}",
+        "\u{1F468}\u{1F3FD}\u{200D}\u{2764}\u{FE0F}\u{200D}\u{1F468}",
+        "\u{1F3F4}\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F}",
+        "1\u{FE0F}\u{20E3}",
+        "\u{845B}\u{E0100}",
+        "\u{1828}\u{1820}\u{180E}\u{1820}",
+    ] {
+        let text = format!("{}.{}", unit.repeat(40), "\u{645}\u{6CC}\u{200C}\u{62E}");
+        assert!(policy.offences(text.as_bytes()).is_empty(), "{unit:?}");
+        for max_bytes in SMALLEST_LIMIT..100 {
+            policy.max_bytes = max_bytes;
+            let visible = shortened(&text, &policy);
+            assert!(policy.conforms(visible.as_bytes()), "{visible:?}");
+            // No more is cut than belongs together.
+            assert!(visible.len() + unit.len() + 3 > max_bytes, "{visible:?}");
+        }
+    }
 }

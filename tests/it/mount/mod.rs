@@ -44,6 +44,8 @@ mod hostile;
 mod identity;
 /// F7: limits and signals that a daemon inherits.
 mod inherited;
+/// N9, N5: invisible characters that have a use.
+mod invisible;
 /// F6, L1: the audit log in the system's journal.
 mod journal;
 /// F5, N10: which names the kernel keeps.

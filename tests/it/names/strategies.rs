@@ -10,9 +10,9 @@ use utf8fs::codec::{Charset, Encoding, Form};
 use utf8fs::names::{BackingName, Legacy, NameMap, OnViolation};
 use utf8fs::policy::{Class, ErrnoChoice, NAME_MAX, Policy, Profile, SMALLEST_LIMIT, is_component};
 
-/// What names are made of: spellings of one letter, escapes of it, marks of laws N6 and N7, what classes forbid, what
-/// composes with the last digit of an escape, and what turns to ASCII in a normalization form.
-const PIECES: [&[u8]; 51] = [
+/// What names are made of: spellings of one letter, escapes of it, marks of laws N6 and N7, what classes forbid, joiners
+/// with what they join, what composes with the last digit of an escape, and what turns to ASCII in a normalization form.
+const PIECES: [&[u8]; 58] = [
     b"\xE9",
     "é".as_bytes(),
     "e\u{301}".as_bytes(),
@@ -60,6 +60,13 @@ const PIECES: [&[u8]; 51] = [
     b"\n",
     "\u{202E}".as_bytes(),
     "\u{200B}".as_bytes(),
+    "\u{628}\u{200C}".as_bytes(),
+    "\u{628}".as_bytes(),
+    "\u{200D}".as_bytes(),
+    "\u{915}\u{94D}\u{200D}".as_bytes(),
+    "\u{1F468}\u{200D}".as_bytes(),
+    "\u{2764}\u{FE0F}".as_bytes(),
+    "*\u{FE0F}\u{20E3}".as_bytes(),
     "\u{10FFFF}".as_bytes(),
     "\u{1100}\u{1161}".as_bytes(),
     "ééééééééééééééé".as_bytes(),
