@@ -21,6 +21,10 @@ mod cli;
 #[cfg(test)]
 mod docs;
 
+/// What systemd does at boot with the lines and services of the documents.
+#[cfg(test)]
+mod boot;
+
 /// The Debian package.
 #[cfg(test)]
 mod package;

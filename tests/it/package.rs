@@ -53,6 +53,7 @@ fn the_package_is_built_and_its_programs_show_all_of_it() {
         "/usr/sbin/mount.fuse.utf8fs",
         "/lib/systemd/system/utf8fs@.service",
         "/lib/systemd/system/utf8fs-guard@.service",
+        "/lib/systemd/system-generators/utf8fs-generator",
         "/etc/utf8fs/policy.toml",
     ] {
         assert!(installed.contains(path), "{path} is missing: {list}");

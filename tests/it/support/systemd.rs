@@ -1,10 +1,14 @@
-//! What systemd makes of a fstab, without a manager that runs: by its generator.
+//! What systemd makes of a fstab and of units, without a manager that runs: by its generator, and by `systemd --test`.
 
+use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::user;
+
 const GENERATORS: &str = "/usr/lib/systemd/system-generators";
+const MANAGER: &str = "/usr/lib/systemd/systemd";
 
 /// A directory of units, which the unprivileged manager can read.
 pub(crate) struct UnitDirectory(tempfile::TempDir);
@@ -58,4 +62,37 @@ pub(crate) fn value_of<'u>(unit: &'u str, key: &str) -> &'u str {
     let value = values.next().unwrap();
     assert_eq!(values.next(), None, "{unit}");
     value
+}
+
+/// What a manager would do that starts with these units, as `systemd --test` prints it. It does nothing.
+pub(crate) struct Transaction(String);
+
+impl Transaction {
+    /// Starts `multi-user.target`, with the units of these directories and those of the system.
+    pub(crate) fn of_boot(directories: &[&UnitDirectory]) -> Self {
+        let mut path: Vec<PathBuf> = directories.iter().map(|dir| dir.path().into()).collect();
+        path.push("/usr/lib/systemd/system".into());
+        // It refuses to be root.
+        let mut command = user::command(user::NOBODY, Path::new(MANAGER));
+        command.args(["--test", "--system", "--unit=multi-user.target"]);
+        command.env("SYSTEMD_UNIT_PATH", std::env::join_paths(path).unwrap());
+        command.env("SYSTEMD_LOG_TARGET", "console");
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!said.contains("ordering cycle"), "{said}");
+        Self(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    /// The units in a relation such as `Requires` or `After` to a unit.
+    pub(crate) fn related(&self, unit: &str, relation: &str) -> BTreeSet<String> {
+        let is_head = |line: &&str| line.strip_prefix("\t-> Unit ").is_some();
+        let head = format!("\t-> Unit {unit}:");
+        let mut lines = self.0.lines().skip_while(|line| *line != head);
+        assert!(lines.next().is_some(), "{unit} is not loaded");
+        let key = format!("\t\t{relation}: ");
+        let lines = lines.take_while(|line| !is_head(line));
+        let names = lines.filter_map(|line| line.strip_prefix(&*key)?.split(' ').next());
+        names.map(str::to_owned).collect()
+    }
 }
