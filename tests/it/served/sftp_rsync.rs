@@ -177,6 +177,50 @@ fn n9_n10_n12_what_rsync_writes_lies_below_as_documented() {
     }
 }
 
+/// rsync's temporary names are longer than those that it writes.
+#[test]
+fn n9_names_at_the_limit_are_written_by_rsync_as_documented() {
+    if !needs::program("rsync", "a mount served by rsync") {
+        return;
+    }
+    for row in part("rsync-limit").rows {
+        let [mounted, options, at_limit, longest] = row[..] else {
+            panic!("{row:?}");
+        };
+        let text =
+            |cell: &str| String::from_utf8(literals(cell).pop().unwrap_or_default()).unwrap();
+        let mounted = text(mounted);
+        let limit = if mounted.is_empty() { 255 } else { 143 };
+        let written = [(limit, at_limit), (255, longest)];
+        for (length, outcome) in written {
+            // Characters of one, two and four bytes, which a cut may divide.
+            for character in ["x", "é", "\u{1F600}"] {
+                let room = length - ".txt".len();
+                let name = character.repeat(room / character.len());
+                let name = format!("{name}{}.txt", "y".repeat(room % character.len()));
+                let tree = Tree::new();
+                let source = tree.parent().join("source");
+                std::fs::create_dir(&source).unwrap();
+                at::write_new(at::open_dir_path(&source), name.as_bytes(), b"content").unwrap();
+                let mount = tree.mount(&mounted.split_whitespace().collect::<Vec<_>>());
+                let output = rsync(&source, &tree.point(), &text(options));
+                let below = at::sorted(tree.below_dir());
+                match outcome {
+                    "is written" => {
+                        assert!(output.status.success(), "{row:?} {character}: {output:?}");
+                        assert_eq!(below, [name.as_bytes()], "{row:?}");
+                    }
+                    _ => {
+                        assert_eq!(output.status.code(), Some(23), "{row:?} {character}");
+                        assert!(below.is_empty(), "{row:?} {character}: {below:?}");
+                    }
+                }
+                mount.stop();
+            }
+        }
+    }
+}
+
 /// A tree in Latin-1, to the mount and back again.
 #[test]
 fn n3_a_tree_in_latin_1_comes_back_byte_for_byte_by_rsync() {
