@@ -18,6 +18,8 @@ mod data;
 mod dead;
 /// F7: daemons that are killed at any moment.
 mod death;
+/// F3: what is not as below.
+mod differs;
 /// F1, F3: lengths, offsets, flags and names at the edges, as on a bare directory.
 mod edges;
 /// C1: which names are well-formed by which definition.
