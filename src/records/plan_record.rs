@@ -156,6 +156,8 @@ pub enum Reason {
     TooLong,
     /// its target changes
     Target,
+    /// what it leads to was renamed before
+    Mended,
     /// its bytes are written as % and hex digits
     BytesEscaped,
     /// none of the charsets tried reads it

@@ -12,8 +12,8 @@ use crate::cli::output::print_note;
 use crate::cli::{CommandError, Doing, cannot_be};
 use crate::names::{Quoted, ShellWord};
 use crate::tree::apply::{Observer, apply};
-use crate::tree::plan::PlannedLinks;
 use crate::tree::plan::plan_reader::{self, PlanError};
+use crate::tree::plan::{DirectoryPlan, PlannedLinks, PlannedNames};
 use crate::tree::tree_lock::TreeLock;
 use crate::tree::tree_walk::threads;
 use crate::tree::undo_journal::{Draft, Journal, JournalError, JournalPaths, Status, Unplanned};
@@ -204,18 +204,34 @@ fn refused(plan: &Path) -> impl Fn(PlanError) -> CommandError {
 pub(super) fn by_plan(plan: &Path, work: &Work<'_>) -> Result<(), CommandError> {
     let refused = refused(plan);
     let mut reader = plan_reader::open(plan).map_err(&refused)?;
+    // All names of a tree are read before the first directory is done: links in any directory may lead to them.
+    let mut reader_of_names = plan_reader::open(plan).map_err(&refused)?;
     for root in work.roots.iter().take_while(|_| !work.is_over()) {
         reader.tree().map_err(&refused)?;
+        reader_of_names.tree().map_err(&refused)?;
         let mut links = PlannedLinks::default();
+        let mut take = |plan: &DirectoryPlan, draft: Option<&Draft>| {
+            work.count(plan);
+            if draft.is_none() {
+                links.add(plan);
+            }
+            work.add(root, plan, draft)
+        };
         let mut fill = |draft: Option<&Draft>| {
+            let mut names = PlannedNames::default();
+            while let Some(plan) = reader_of_names.directory().map_err(&refused)? {
+                names.add(&plan);
+            }
+            let following = names.links(&root.fd, work);
+            let mut following = following.doing(&format!("read {}", root.path))?;
             while !work.is_over()
-                && let Some(plan) = reader.directory().map_err(&refused)?
+                && let Some(mut plan) = reader.directory().map_err(&refused)?
             {
-                work.count(&plan);
-                if draft.is_none() {
-                    links.add(&plan);
-                }
-                work.add(root, &plan, draft)?;
+                following.add_to(&mut plan);
+                take(&plan, draft)?;
+            }
+            for plan in following.into_rest().take_while(|_| !work.is_over()) {
+                take(&plan, draft)?;
             }
             Ok(())
         };

@@ -81,6 +81,11 @@ impl Scope<'_> {
         self.enters(name) && is_taken()
     }
 
+    /// Is nothing in the directory in question, nor below it?
+    pub(super) fn is_left_out(&self) -> bool {
+        self.is_excluded
+    }
+
     /// Can something in the directory of that name be in question?
     pub(super) fn enters(&self, name: &[u8]) -> bool {
         let is_other = self.is_above && !self.filter.entries.contains(name);

@@ -21,6 +21,18 @@ const MOST_ROUNDS: usize = 4;
 /// Most readings that a plan lists.
 const CANDIDATES: usize = 3;
 
+/// The readings of a name less likely than this are none of a name that an entry has got.
+const POSSIBLE: f64 = 0.01;
+
+/// The names that an entry of a name may have got, where that entry is not there.
+#[derive(Debug, Default)]
+pub(super) struct Spellings {
+    /// The one that it would get, if that is sure enough.
+    pub(super) likely: Option<BackingName>,
+    /// Those by any reading that is not negligible, each once.
+    pub(super) possible: Vec<BackingName>,
+}
+
 /// May `name` get another name? Whatever this says no to is kept.
 pub(super) fn may_change(options: &PlanOptions, name: &[u8]) -> bool {
     if options.are_of_ill_formed_alone() {
@@ -53,6 +65,31 @@ pub(super) fn name_change(
     match line.new {
         None if options.escape => escaped(options, old).or(Some(line)),
         _ => Some(line),
+    }
+}
+
+/// Returns the names that an entry of this name may have got, which [may change](may_change).
+pub(super) fn spellings(
+    options: &PlanOptions,
+    choice: &CharsetChoice,
+    old: &BackingName,
+) -> Spellings {
+    let name = old.as_bytes();
+    let mut possible: Vec<BackingName> = Vec::new();
+    if options.from == CharsetSource::Auto && std::str::from_utf8(name).is_err() {
+        let guesses = choice.mixture.read(name).into_iter();
+        for guess in guesses.filter(|guess| guess.confidence >= POSSIBLE) {
+            if let Ok((new, _)) = spelled(options, &guess.text, name)
+                && !adds_control(name, new.as_bytes())
+                && !possible.contains(&new)
+            {
+                possible.push(new);
+            }
+        }
+    }
+    Spellings {
+        likely: name_change(options, choice, old).and_then(|line| line.new),
+        possible,
     }
 }
 

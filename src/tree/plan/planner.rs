@@ -11,9 +11,10 @@ use parking_lot::Mutex;
 use super::charset_choice::CharsetChoice;
 use super::directory_plan::DirectoryPlan;
 use super::filter::{Filter, Scope};
+use super::name_change::{Spellings, may_change, spellings};
 use super::plan_directory::plan;
 use super::plan_options::PlanOptions;
-use super::symlink_targets::{Identity, Renames};
+use super::symlink_targets::{Identity, Link, LinkDirectory, NewNames, Renames, renames, retarget};
 use crate::backing::{Dir, Kind, Stat};
 use crate::codec::guess::Guesser;
 use crate::names::BackingName;
@@ -22,6 +23,9 @@ use crate::tree::apply::Observer;
 use crate::tree::content_eq::have_same_content;
 use crate::tree::entry_list::{EntryList, ListedEntry};
 use crate::tree::tree_walk::{Listed, Mounts, Place, Visitor, threads, walk};
+
+/// Most directories of which the new names are kept in mind, since links lead to them.
+const MOST_KNOWN: usize = 64;
 
 /// A function that acts on the plan of a directory. Called by several threads at a time.
 pub type Take<'t> = dyn Fn(&DirectoryPlan) + Sync + 't;
@@ -67,15 +71,15 @@ impl Planner<'_> {
 
 /// The visitor of both walks of a tree: the first gathers names for guesses, the second plans. What can't be read is reported by
 /// the second.
-pub(super) struct TreeVisitor<'p> {
-    pub(super) planner: &'p Planner<'p>,
+struct TreeVisitor<'p> {
+    planner: &'p Planner<'p>,
     observer: &'p dyn Observer,
     take: &'p Take<'p>,
     /// Inode, device and mount of the root.
-    pub(super) top: Stat,
-    pub(super) choice: CharsetChoice,
+    top: Stat,
+    choice: CharsetChoice,
     /// Directories that many links lead to, planned once.
-    pub(super) known: Mutex<HashMap<Identity, Arc<Renames>>>,
+    known: Mutex<HashMap<Identity, Arc<Renames>>>,
     /// Is it the second walk?
     is_planning: bool,
 }
@@ -97,14 +101,17 @@ impl<'p> Visitor for TreeVisitor<'p> {
             return;
         }
         match self.planned(scope, &names, directory) {
+            // Of a directory that is left out only the links matter.
+            Ok(planned) if planned.lines.is_empty() && scope.is_left_out() => {}
             Ok(planned) => (self.take)(&planned),
             Err(error) => self.observer.unread(directory.place, &error),
         }
     }
 
+    /// Links in all of the tree follow what is renamed (law T9), so that all of it is planned.
     fn descends(&self, (_, scope): &Self::State, _: &Place, name: &BackingName) -> bool {
         let enters = |scope: &Scope<'_>| scope.enters(name.as_bytes());
-        scope.as_ref().is_some_and(enters)
+        self.is_planning || scope.as_ref().is_some_and(enters)
     }
 
     fn failed(&self, _: &mut Self::State, place: &Place, error: io::Error) {
@@ -114,7 +121,8 @@ impl<'p> Visitor for TreeVisitor<'p> {
     }
 
     fn left_out(&self, _: &mut Self::State, place: &Place) {
-        if self.is_planning {
+        let is_left_out = || self.planner.filter.scope(&place.names()).is_left_out();
+        if self.is_planning && !is_left_out() {
             self.observer.left_out(place);
         }
     }
@@ -126,13 +134,13 @@ impl<'p> Visitor for TreeVisitor<'p> {
 
 impl<'p> TreeVisitor<'p> {
     /// Returns the options for the names in the directory that these names lead to.
-    pub(super) fn options_at(&self, names: &[BackingName]) -> Cow<'p, PlanOptions> {
+    fn options_at(&self, names: &[BackingName]) -> Cow<'p, PlanOptions> {
         let path = self.planner.filter.path(names);
         self.planner.options.for_directory(path)
     }
 
     /// Plans the entries of the open directory that these names lead to.
-    pub(super) fn lines(
+    fn lines(
         &self,
         names: &[BackingName],
         fd: &OwnedFd,
@@ -160,15 +168,20 @@ impl<'p> TreeVisitor<'p> {
         &Listed { fd, entries, .. }: &Listed<'_>,
     ) -> io::Result<DirectoryPlan> {
         let mut lines = self.lines(names, fd, entries, scope);
-        let found = entries.iter().filter(|entry| entry.kind == Kind::Symlink);
-        let found = found.filter(|entry| scope.includes(entry.name));
-        let found: Vec<BackingName> = found
-            .filter_map(|entry| BackingName::parse(entry.name).ok())
+        let links = entries.iter().filter(|entry| entry.kind == Kind::Symlink);
+        let links: Vec<Link> = links
+            .filter_map(|link| Link::of(&link, scope.includes(link.name)))
             .collect();
-        if !lines.is_empty() || !found.is_empty() {
+        if !lines.is_empty() || !links.is_empty() {
             let stat = Stat::of(fd)?;
             look_at(&mut lines, fd, &stat);
-            self.retarget(names, (fd, &stat), &found, &mut lines)?;
+            let directory = LinkDirectory {
+                inside: names,
+                fd,
+                stat: &stat,
+                renames: Arc::new(renames(&lines)),
+            };
+            retarget(self, &directory, &links, &mut lines)?;
             let directory = TreePath::from(names);
             for line in &mut lines {
                 line.directory.clone_from(&directory);
@@ -179,6 +192,43 @@ impl<'p> TreeVisitor<'p> {
             entries: entries.len(),
             lines,
         })
+    }
+}
+
+impl NewNames for TreeVisitor<'_> {
+    fn top(&self) -> &Stat {
+        &self.top
+    }
+
+    fn may_change(&self, name: &[u8]) -> bool {
+        may_change(self.planner.options, name)
+    }
+
+    /// The directory is planned if it was not yet.
+    fn renames(&self, fd: &OwnedFd, inside: &[BackingName]) -> io::Result<Arc<Renames>> {
+        let scope = self.planner.filter.scope(inside);
+        if scope.is_left_out() {
+            return Ok(Arc::default());
+        }
+        let wanted = Stat::of(fd)?.identity();
+        if let Some(renames) = self.known.lock().get(&wanted) {
+            return Ok(Arc::clone(renames));
+        }
+        let listing = EntryList::read(fd)?;
+        let lines = self.lines(inside, fd, &listing, &scope);
+        let renames = Arc::new(renames(&lines));
+        let mut known = self.known.lock();
+        if known.len() >= MOST_KNOWN {
+            known.clear();
+        }
+        known.insert(wanted, Arc::clone(&renames));
+        Ok(renames)
+    }
+
+    fn spellings(&self, name: &BackingName, inside: &[BackingName]) -> Spellings {
+        let options = self.options_at(inside);
+        let choice = self.choice.of_directory(&options, &EntryList::default());
+        spellings(&options, &choice, name)
     }
 }
 

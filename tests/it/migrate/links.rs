@@ -104,8 +104,34 @@ fn a_target_never_comes_to_lead_elsewhere() {
     tree.file("café".as_bytes(), b"another");
     tree.file(b"caf\xE9", b"taken: it stays");
     assert_eq!(new_target(&tree, b"", b"link", b"caf\xE9"), None);
-    at::unlink(tree.below_dir(), b"caf\xE9").unwrap();
-    assert_eq!(new_target(&tree, b"", b"dangling", b"caf\xE9"), None);
+}
+
+/// Law T9: such a link was left when what it leads to was renamed.
+#[test]
+fn t9_a_link_that_leads_nowhere_gets_the_name_that_is_there_now() {
+    let tree = Tree::new();
+    tree.file("café".as_bytes(), b"");
+    drop(tree.directory("dépôt".as_bytes()));
+    drop(tree.directory(b"d\xE9j\xE0"));
+    std::fs::write(path(&tree.backing(), "dépôt/là".as_bytes()), "").unwrap();
+    std::fs::write(path(&tree.backing(), b"d\xE9j\xE0/vu"), "").unwrap();
+    at::symlink(b"d\xE9p\xF4t", tree.below_dir(), b"way").unwrap();
+    let rows: [(&[u8], &str); 7] = [
+        (b"caf\xE9", "café"),
+        (b"d\xE9p\xF4t/l\xE0", "dépôt/là"),
+        (b"./d\xE9p\xF4t//../caf\xE9", "./dépôt//../café"),
+        // Over a link that is mended itself.
+        (b"way/l\xE0", "way/là"),
+        (b"way/../caf\xE9", "way/../café"),
+        // One name was changed before, and one is changed now.
+        (b"d\xE9p\xF4t/../d\xE9j\xE0/vu", "dépôt/../déjà/vu"),
+        // Of which nothing is there.
+        (b"d\xE9p\xF4t/nothing\xE9", "dépôt/nothingé"),
+    ];
+    for (target, expected) in rows {
+        let new = new_target(&tree, b"", b"link", target);
+        assert_eq!(new.as_deref().map(show), Some(show(expected.as_bytes())));
+    }
 }
 
 #[test]

@@ -24,6 +24,8 @@ mod guessed;
 mod links;
 /// A mount over a tree that is migrated meanwhile.
 mod live;
+/// Parts of a tree, and the links of all of it.
+mod parts;
 /// Bugs of others, tried on ours.
 mod peers;
 /// The planner as a function of listings.

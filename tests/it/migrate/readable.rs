@@ -35,9 +35,10 @@ fn a_plan_says_that_a_decoded_name_had_what_the_profile_forbids() {
     assert!(text.contains(end), "{text}");
 }
 
-/// The plan has no new target for it, since what it leads to was to stay.
+/// Law T9: the plan has no new target for it, since what it leads to was to stay. A target that somebody gives is reported if it
+/// leads elsewhere.
 #[test]
-fn a_link_that_an_edited_plan_leaves_dangling_is_reported() {
+fn t9_a_link_follows_an_edited_plan_or_is_reported() {
     let tree = Tree::new();
     tree.file(b"\x83x", b"");
     at::symlink(b"\x83x", tree.below_dir(), b"l\xE9").unwrap();
@@ -50,10 +51,25 @@ fn a_link_that_an_edited_plan_leaves_dangling_is_reported() {
     let end = text.rfind("end of plan").unwrap();
     let line = format!("\"\\x83x\" -> \"x\"  file {inode}\n");
     let text = [&text[..end], &line, &text[end..]].concat();
-    std::fs::write(tree.parent().join("plan"), text).unwrap();
+    let plan = tree.parent().join("plan");
+    std::fs::write(&plan, &text).unwrap();
+    let check = migrate(tree.parent(), &["--plan", "plan"]).expect(0);
+    let words = "3 names would be changed, 1 link would be led to new names";
+    assert!(check.stderr.contains(words), "{check:?}");
+    let apply = ["--plan", "plan", "--apply", "--journal", "journal"];
+    migrate(tree.parent(), &apply).expect(0);
+    let link = std::fs::read_link(tree.backing().join("lé")).unwrap();
+    assert_eq!(link.to_str(), Some("x"));
+    utf8fs(tree.parent(), &[b"undo", b"--apply", b"journal"]).expect(0);
+    std::fs::remove_file(tree.parent().join("journal")).unwrap();
+
+    let name = "\"l\\xE9\" -> \"lé\"";
+    let given = format!("{name} leads to \"\\x83x\" -> \"nowhere\"");
+    assert!(text.contains(name), "{text}");
+    std::fs::write(&plan, text.replace(name, &given)).unwrap();
     let check = migrate(tree.parent(), &["--plan", "plan"]).expect(1);
     assert_eq!(check.stdout, "\"l\\xE9\" would lead elsewhere or nowhere\n");
-    let run = migrate(tree.parent(), &["--plan", "plan", "--apply"]).expect(1);
+    let run = migrate(tree.parent(), &apply).expect(1);
     let dangles = r#""l\xE9" leads elsewhere or nowhere now"#;
     assert!(run.stdout.contains(dangles), "{run:?}");
     assert!(
