@@ -48,14 +48,15 @@ impl Page {
             let Some(file) = metadata_of_input(input) else {
                 continue;
             };
-            // Who can read what comes through a pipe is not known.
+            // Who can read what comes through a pipe, or what lies in a directory, is not known.
             mode &= match file.is_file() {
                 true => file.permissions().mode(),
                 false => 0o600,
             };
-            // A terminal and /dev/null can be both.
-            let is_both =
-                |there: &Metadata| is_one(there, &file) && !there.file_type().is_char_device();
+            // A terminal and /dev/null can be both. What is a directory is no page.
+            let is_both = |there: &Metadata| {
+                is_one(there, &file) && !there.file_type().is_char_device() && !there.is_dir()
+            };
             if there.as_ref().is_ok_and(is_both) {
                 let (path, input) = (Quoted::of(path), input_name(input));
                 return Err(CommandError::usage(format!("{path} is read, as {input}"))

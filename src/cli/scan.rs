@@ -41,10 +41,10 @@ pub(super) fn run(args: &ScanArgs) -> Result<ExitCode, CommandError> {
     let map = args.charset_map.as_deref().map(charset_map::read);
     let map = map.transpose()?;
     let proposal = charset_survey::create_map(args)?;
-    // Each report to merge is the name of a file, - too.
-    let reports = args.directories.iter().filter(|_| args.merge);
-    let reports = reports.map(|report| Path::new(".").join(report));
-    let inputs: Vec<PathBuf> = reports.chain(args.names_from.clone()).collect();
+    // The directories, or reports to merge: each is a name, - too.
+    let named = args.directories.iter();
+    let named = named.map(|name| Path::new(".").join(name));
+    let inputs: Vec<PathBuf> = named.chain(args.names_from.clone()).collect();
     let page = Page::create(args.html.as_deref(), &inputs)?;
     let out = Output::stdout();
     // JSON objects, or the paths of names that offend.

@@ -184,9 +184,9 @@ fn what_is_read_is_not_written() {
     }
 }
 
-/// As the umask has it, and of a log no wider than the log.
+/// As the umask has it, and no wider than what it tells of.
 #[test]
-fn the_page_is_for_those_who_may_read_the_log() {
+fn the_page_is_for_those_who_may_read_what_it_tells_of() {
     let place = Place::new();
     fs::write(place.at("second"), "").unwrap();
     let mode = |name: &str| fs::metadata(place.at(name)).unwrap().mode() & 0o7777;
@@ -217,8 +217,20 @@ fn the_page_is_for_those_who_may_read_the_log() {
     // Who could read what came through a pipe is not known.
     let log = fs::read(place.at("log")).unwrap();
     assert_eq!(made("022", &["audit", "--html", "page", "-"], &log), 0o600);
-    assert_eq!(made("027", &["scan", "--html", "page", "tree"], b""), 0o640);
-    assert_eq!(made("000", &["scan", "--html", "page", "tree"], b""), 0o666);
+    // Nor is who can list each directory of a tree: the page has the names of all.
+    for (umask, wanted) in [("027", 0o600), ("000", 0o600), ("022", 0o600), ("777", 0)] {
+        assert_eq!(
+            made(umask, &["scan", "--html", "page", "tree"], b""),
+            wanted
+        );
+    }
+    // A list of names is one file, and so is the report of a part.
+    fs::write(place.at("list"), b"tree/caf\xE9\0").unwrap();
+    for (mode, wanted) in [(0o644, 0o644), (0o640, 0o640), (0o600, 0o600)] {
+        fs::set_permissions(place.at("list"), fs::Permissions::from_mode(mode)).unwrap();
+        let from = ["scan", "--html", "page", "--names-from", "list"];
+        assert_eq!(made("022", &from, b""), wanted);
+    }
 }
 
 /// 1 says that there are offences, and is not for this.
