@@ -1,4 +1,4 @@
-//! Opening the file of the audit log, in a directory to which others may be able to write.
+//! Opening the file of the audit log, in a directory to which others may be able to write; and whose files are trusted.
 //!
 //! Whoever can put a link in the place of the log could have root append to any file. So no symlink is followed, not for
 //! a directory on the way either, and what is opened has one name and is ours or root's. A device is let pass whosever it is: a
@@ -14,7 +14,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-/// Our user. Asked when the log is opened first: the helper process, which opens it later, may not ask.
+/// Our user. Asked first at the start: the helper process, which opens files later, may not ask.
 static OURSELVES: LazyLock<u32> = LazyLock::new(|| rustix::process::geteuid().as_raw());
 
 /// Why a symlink is no log.
@@ -25,12 +25,22 @@ pub(crate) fn is_unsafe_log(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::InvalidInput && error.raw_os_error().is_none()
 }
 
+/// Asks who we are, before there is a helper process.
+pub(crate) fn know_ourselves() {
+    LazyLock::force(&OURSELVES);
+}
+
+/// Returns true if a file of that owner is ours or root's.
+pub(crate) fn is_ours(uid: u32) -> bool {
+    uid == 0 || uid == *OURSELVES
+}
+
 /// Opens the file at `path` for appending; never waits for the reader of a FIFO.
 ///
 /// # Errors
 /// Of opening; one that [`is_unsafe_log`] tells.
 pub(crate) fn open_file(path: &Path) -> io::Result<File> {
-    LazyLock::force(&OURSELVES);
+    know_ourselves();
     let name = path.file_name().ok_or(Errno::ISDIR)?;
     let parent = path.parent().filter(|parent| *parent != Path::new(""));
     let parent = parent.unwrap_or(Path::new("."));
@@ -67,7 +77,7 @@ pub(crate) fn open_file(path: &Path) -> io::Result<File> {
 }
 
 fn check(there: &Stat) -> io::Result<()> {
-    let is_ours = there.st_uid == 0 || there.st_uid == *OURSELVES;
+    let is_ours = is_ours(there.st_uid);
     match FileType::from_raw_mode(there.st_mode) {
         FileType::CharacterDevice => Ok(()),
         FileType::RegularFile | FileType::Fifo if !is_ours => {

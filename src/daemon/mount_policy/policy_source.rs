@@ -1,7 +1,7 @@
 //! Reading a policy file and those that it includes.
 //!
 //! The path of the directory that the file lies in is checked once, as the audit log's is: it must not lie in what the policy
-//! rules, where users of the mount could change it. The directory is held open from the start. Later each file is opened beneath
+//! rules, where users of the mount could change it. Each file is ours or root's, and nobody else can write to it. The directory is held open from the start. Later each file is opened beneath
 //! it (openat2(2)), so that neither a link nor a mount diverts it.
 //!
 //! Where there is a helper process, that process reads, outside of the daemon's root. The daemon can name it no file: it reads
@@ -26,6 +26,7 @@ use crate::daemon::command_error::{CommandError, Doing, reason};
 use crate::daemon::mount_paths::{Ruled, ruled_by};
 use crate::names::Quoted;
 use crate::os::helper::{self, Errand};
+use crate::os::log_file::{is_ours, know_ourselves};
 use crate::os::user_tables::{GROUP, PASSWD, table};
 use crate::records::{Name, PolicyFile, PolicyText, TextFile};
 
@@ -58,6 +59,7 @@ impl PolicySource {
     /// # Errors
     /// There is no current directory.
     pub fn open(path: &Path, ruled: Vec<Ruled>, options: PolicyFile) -> Result<Self, CommandError> {
+        know_ourselves();
         // The daemon looks it up from elsewhere.
         let path = std::path::absolute(path).doing("find the policy")?;
         let (directory, place, name) = match find(&path, &ruled) {
@@ -169,6 +171,15 @@ impl PolicySource {
             kind if kind.is_fifo() => "is a FIFO",
             kind if !kind.is_file() => "is not a file",
             _ if metadata.mode() & 0o002 != 0 => "can be written by everybody",
+            _ if metadata.mode() & 0o020 != 0 => {
+                "can be written by its group: take that away with chmod g-w"
+            }
+            _ if !is_ours(metadata.uid()) => {
+                let uid = metadata.uid();
+                return Err(format!(
+                    "is another user's (uid {uid}): give it to root, or to who mounts"
+                ));
+            }
             _ => return Ok((file, (metadata.dev(), metadata.ino()))),
         };
         Err(what.to_owned())

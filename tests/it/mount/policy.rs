@@ -1,6 +1,7 @@
 //! `--policy`: what holds where and for whom, and files that are replaced while they are in force (docs/policy.md).
 
 mod held_directory;
+mod refused;
 mod sections;
 mod shown;
 mod spellings;
