@@ -4,8 +4,9 @@ use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 
-use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::fs::{AtFlags, CWD, MemfdFlags, memfd_create, unlinkat};
 use rustix::thread::CapabilitySet;
 
 use super::auditor::SinkKind;
@@ -16,14 +17,23 @@ use crate::os::helper::{Answer, Errand, Errands};
 use crate::os::sandbox;
 use crate::os::{self, Privilege};
 
+/// What a daemon has put outside of its own root, for the helper process to take away.
+#[derive(Debug, Clone, Copy)]
+pub enum Outside<'o> {
+    /// A mount.
+    Mount(&'o Attached),
+    /// The file of a guard's status, by its path.
+    StatusFile(&'o Path),
+}
+
 /// Gives up all that serving does not take, but for the capabilities `kept`, and leaves reading the policy to the helper process.
-/// That also unmounts what is `attached`, if anything is. `among_all` is as for [`sandbox::confine`].
+/// That also takes away what is `outside`. `among_all` is as for [`sandbox::confine`].
 ///
 /// # Errors
 /// Those of [`sandbox::confine`].
 pub fn confine(
     checked: &mut Checked,
-    attached: Option<&Attached>,
+    outside: Outside<'_>,
     privilege: Privilege,
     among_all: bool,
     kept: CapabilitySet,
@@ -36,11 +46,15 @@ pub fn confine(
             opened: Some(descriptor),
             ..Answer::default()
         };
-        match (errand, attached, &checked.policy) {
+        match (errand, outside, &checked.policy) {
             (Errand::Command, ..) => Ok(text(os::command_of(pid))),
             (Errand::Status, ..) => os::status_of(pid).map(text),
-            (Errand::Unmount, Some(mount), _) => mount.spot.unmount().map(outcome),
-            (Errand::Detach, Some(mount), _) => mount.spot.detach().map(outcome),
+            (Errand::Unmount, Outside::Mount(mount), _) => mount.spot.unmount().map(outcome),
+            (Errand::Detach, Outside::Mount(mount), _) => mount.spot.detach().map(outcome),
+            (Errand::Detach, Outside::StatusFile(path), _) => {
+                unlinkat(CWD, path, AtFlags::empty())?;
+                Ok(Answer::default())
+            }
             (Errand::OpenLog, ..) => checked.audit.audit_log.open().map(opened),
             (Errand::ConnectSyslog, ..) => SinkKind::Syslog.open().map(opened),
             (Errand::ReadPolicy, _, Some(policy)) => {
@@ -55,7 +69,10 @@ pub fn confine(
     let errands = Errands {
         run: &run,
         policy_directory: checked.policy.as_ref().and_then(PolicySource::descriptor),
-        cutter: attached.and_then(Attached::cutter),
+        cutter: match outside {
+            Outside::Mount(mount) => mount.cutter(),
+            Outside::StatusFile(_) => None,
+        },
     };
     sandbox::confine(&errands, privilege, among_all, kept)?;
     if let Some(policy) = &mut checked.policy {

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 
 use super::auditor::Auditor;
 use super::command_error::{CommandError, Doing, reason};
-use super::confinement::confine;
+use super::confinement::{Outside, confine};
 use super::fuse_mount::mount;
 use super::mount_config::{Checked, MountConfig};
 use super::mount_policy::Reading;
@@ -275,11 +275,11 @@ fn cannot_act(error: &io::Error) -> CommandError {
 /// Gives up what serving does not take.
 fn confine_daemon(config: &mut MountConfig, mounted: &Mounted) -> io::Result<()> {
     let privilege = Privilege::of_thread();
-    let (attached, kept) = (Some(&mounted.attached), credentials::KEPT);
+    let (outside, kept) = (Outside::Mount(&mounted.attached), credentials::KEPT);
     match (config.sandbox, privilege) {
         (Sandbox::Full, _) => {
             let among_all = config.cross_mounts;
-            confine(&mut config.checked, attached, privilege, among_all, kept)
+            confine(&mut config.checked, outside, privilege, among_all, kept)
         }
         // Those are of the matter: the kernel clears set-id bits only for who has not all of them.
         (Sandbox::None, Privilege::Root) => credentials::limit_capabilities(kept),

@@ -8,6 +8,7 @@ use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 use crate::daemon::command_error::CommandError;
 use crate::daemon::mount_config::{self, Checked};
 use crate::daemon::mount_paths::check_file;
+use crate::daemon::mount_policy::ResolvedPolicy;
 use crate::names::CharsetMap;
 use crate::names::rules::Mode;
 use crate::os::Sandbox;
@@ -64,22 +65,36 @@ pub(super) fn check(options: &mut GuardOptions) -> Result<Checked, CommandError>
     let directory = &options.directory;
     let policy = options.policy.as_deref();
     let checked = mount_config::check(directory, directory, policy, options.keys.clone(), false)?;
-    let resolved = &checked.resolved;
+    refuse_unfit(&checked.resolved, options.journal.is_some())?;
+    if !checked.resolved.rules.normalizes() {
+        options.journal = None;
+    } else if let Some(journal) = &options.journal {
+        let ruled = [(checked.backing.clone(), "directory")];
+        let remedy = "keep it outside of what is guarded";
+        check_file("journal", journal, &ruled, remedy)?;
+    }
+    Ok(checked)
+}
+
+/// Refuses a policy that no guard can have in force, or only one with an undo journal: at the start, and when it is read anew.
+///
+/// # Errors
+/// It asks for what is for mounts, or for renames without a journal.
+pub(super) fn refuse_unfit(
+    resolved: &ResolvedPolicy,
+    has_journal: bool,
+) -> Result<(), CommandError> {
     if resolved.map.store_as.is_some() {
         return Err(CommandError::usage(
             "store_as is for mounts: a guard looks at names as they are stored",
         )
         .hint("leave it out of the policy, or mount the directory"));
     }
-    if !resolved.rules.normalizes() {
-        options.journal = None;
-    } else if let Some(journal) = &options.journal {
-        let ruled = [(checked.backing.clone(), "directory")];
-        let remedy = "keep it outside of what is guarded";
-        check_file("journal", journal, &ruled, remedy)?;
-    } else {
-        return Err(CommandError::usage("renaming needs an undo journal")
-            .hint("give --journal FILE, from which 'utf8fs undo' takes the renames back"));
+    if resolved.rules.normalizes() && !has_journal {
+        return Err(CommandError::usage(
+            "names are put right only by a guard that was started with a journal",
+        )
+        .hint("give --journal FILE, from which 'utf8fs undo' takes the renames back"));
     }
-    Ok(checked)
+    Ok(())
 }

@@ -9,7 +9,7 @@ use std::thread;
 use signal_hook::consts::SIGHUP;
 use signal_hook::flag;
 
-use super::config::{GuardOptions, check};
+use super::config::{GuardOptions, check, refuse_unfit};
 use super::directories::Directories;
 use super::guarded::Guarded;
 use super::judge::Judge;
@@ -18,7 +18,7 @@ use super::status::StatusFile;
 use super::{hearing, mending, scan};
 use crate::backing::{FileHandle, sys};
 use crate::daemon::command_error::{CommandError, Doing, reason};
-use crate::daemon::confinement::confine;
+use crate::daemon::confinement::{Outside, confine};
 use crate::daemon::mount_policy::Reading;
 use crate::daemon::policy_reload::{Reloader, note_reload};
 use crate::daemon::program_log;
@@ -27,6 +27,7 @@ use crate::names::Quoted;
 use crate::os::helper;
 use crate::os::sd_notify::Manager;
 use crate::os::{Privilege, Sandbox, catch_signals, credentials};
+use crate::records::PolicyFile;
 use crate::tree::tree_lock::TreeLock;
 use crate::tree::undo_journal::{Journal, JournalError};
 
@@ -68,8 +69,10 @@ pub fn run(mut options: GuardOptions) -> Result<(), CommandError> {
     // No thread runs yet, so that all of them inherit what is given up.
     if options.sandbox == Sandbox::Full {
         let (privilege, kept) = (Privilege::Root, credentials::KEPT_BY_GUARD);
-        confine(&mut checked, None, privilege, false, kept).doing("confine the guard")?;
+        let outside = Outside::StatusFile(status.path());
+        confine(&mut checked, outside, privilege, false, kept).doing("confine the guard")?;
     }
+    let at_start = checked.resolved.keys.clone();
     let guarded = Arc::new(Guarded::new(
         path.clone(),
         directories,
@@ -85,7 +88,7 @@ pub fn run(mut options: GuardOptions) -> Result<(), CommandError> {
     }
     let guarded_too = Arc::clone(&guarded);
     let reloader = Reloader::start(checked.policy, move |read| {
-        reload(&guarded_too, &options, read);
+        reload(&guarded_too, &options, &at_start, read);
     })?;
     let handle = signals.handle();
     let served = thread::scope(|scope| {
@@ -123,6 +126,9 @@ pub fn run(mut options: GuardOptions) -> Result<(), CommandError> {
         served
     });
     auditor.finish(guarded.status.lock().events);
+    if let Err(error) = status.remove() {
+        log::debug!("the file of the status stays: {error}");
+    }
     if let Err(error) = helper::dismiss() {
         log::debug!("the helper process may live on: {error}");
     }
@@ -153,13 +159,14 @@ fn open_journal(
     Ok(Some((lock, journal)))
 }
 
-/// Puts a policy in force that was read anew.
-fn reload(guarded: &Guarded, options: &GuardOptions, read: Reading) {
-    let read = read.and_then(|(_, resolved)| {
-        if resolved.rules.normalizes() && options.journal.is_none() {
-            return Err(vec![
-                "names are put right only by a guard that was started with a journal".to_owned(),
-            ]);
+/// Puts a policy in force that was read anew, unless the next start would refuse it.
+fn reload(guarded: &Guarded, options: &GuardOptions, at_start: &PolicyFile, read: Reading) {
+    let read = read.and_then(|(policy, resolved)| {
+        let has_journal = options.journal.is_some();
+        refuse_unfit(&resolved, has_journal).map_err(|refused| vec![refused.message])?;
+        // Whether a file can be the log is known of the one that is open.
+        if let Some(fault) = resolved.audit_log_fault(at_start, &policy) {
+            return Err(vec![fault]);
         }
         let sections = resolved.rules.sections.len();
         *guarded.judge.lock() = Arc::new(Judge::new(resolved, &options.charset_map));

@@ -60,7 +60,7 @@ pub enum Errand {
     Status,
     /// Unmounts the mount if it is free; answers with the outcome as a number of the caller's choice.
     Unmount,
-    /// Takes the mount out of the tree; answers likewise.
+    /// Takes the mount out of the tree; answers likewise. Of a guard, removes the file of its status.
     Detach,
     /// Opens the audit log at its path: the file, or a datagram socket that is connected to the journal.
     OpenLog,

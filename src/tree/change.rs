@@ -64,7 +64,7 @@ impl InodeId {
     }
 
     /// Is it the identity of that inode?
-    pub(super) fn is(&self, stat: &Stat) -> bool {
+    pub(crate) fn is(&self, stat: &Stat) -> bool {
         self.ino == stat.ino
             && (self.born == stat.btime || self.born.is_none() || stat.btime.is_none())
     }

@@ -176,6 +176,14 @@ impl ResolvedPolicy {
         })
     }
 
+    /// Returns the fault of a policy that names another audit log than the keys of before, which only a start opens and checks.
+    pub fn audit_log_fault(&self, before: &PolicyFile, policy: &LoadedPolicy) -> Option<String> {
+        let message = "audit_log cannot change while it is in force: stop and start again";
+        let is_changed = self.keys.audit_log != before.audit_log;
+        let fault = is_changed.then(|| policy.whole.error("audit_log", message));
+        fault.map(|fault| fault.line(&policy.text))
+    }
+
     /// Returns a line for each key of `new` that cannot come into force while `self` is mounted, with the place where the file says
     /// it. Where all of them come to the same as before, none has changed.
     pub(in crate::daemon) fn remount_faults(

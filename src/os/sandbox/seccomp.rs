@@ -121,7 +121,7 @@ pub const OLDER: &[Call] = &[];
 pub const HELPER: &[Call] = calls! {
     // Its errands.
     SYS_read, SYS_write, SYS_openat, SYS_openat2, SYS_close, SYS_fcntl, SYS_fstat, SYS_newfstatat, SYS_statx, SYS_lseek,
-    SYS_readlinkat, SYS_umount2, SYS_memfd_create, SYS_pwrite64,
+    SYS_readlinkat, SYS_unlinkat, SYS_umount2, SYS_memfd_create, SYS_pwrite64,
     // Logs and the daemon.
     SYS_sendmsg, SYS_sendto, SYS_recvfrom, SYS_recvmsg, SYS_socket: Unix, SYS_connect,
     // Memory, threads and signals.

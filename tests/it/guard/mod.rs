@@ -1,6 +1,7 @@
 //! `utf8fs guard`: a directory that is watched without a mount (issue 22).
 
 mod mended;
+mod refused;
 mod reported;
 
 use std::fs::File;
@@ -27,11 +28,26 @@ impl<'t> Guard<'t> {
     }
 
     /// As [`Guard::start`], by a command.
-    fn start_by(mut command: Command, tree: &'t Tree, options: &[&str]) -> Self {
+    fn start_by(command: Command, tree: &'t Tree, options: &[&str]) -> Self {
+        let log = tree.audit_log();
+        let log = [
+            "--audit-format",
+            "json",
+            "--audit-log",
+            log.to_str().unwrap(),
+        ];
+        Self::spawn(command, tree, &[&log, options].concat())
+    }
+
+    /// As [`Guard::start`], with a log that the options or their policy name.
+    fn start_without_log(tree: &'t Tree, options: &[&str]) -> Self {
+        Self::spawn(Command::new(binary()), tree, options)
+    }
+
+    fn spawn(mut command: Command, tree: &'t Tree, options: &[&str]) -> Self {
         let stderr = File::create(tree.parent().join("stderr")).unwrap();
         let child = command
-            .args(["guard", "--audit-format", "json", "--audit-log"])
-            .arg(tree.audit_log())
+            .arg("guard")
             .args(options)
             .arg(tree.backing())
             .env_remove("RUST_LOG")

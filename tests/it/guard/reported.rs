@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::fs::CWD;
+use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use rustix::process::Signal;
 
 use super::{Guard, short};
@@ -447,7 +448,7 @@ fn its_status_can_be_asked_for() {
         metadata.dev(),
         metadata.ino()
     );
-    let is_there = || std::fs::metadata(&file).unwrap().len() > 0;
+    let is_there = || std::fs::metadata(&file).is_ok();
     // Killed.
     drop(guard);
     assert_eq!((ask("text").0, is_there()), (Some(1), true));
@@ -457,6 +458,50 @@ fn its_status_can_be_asked_for() {
     let (code, json) = ask("json");
     let status: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!((code, &status["state"]), (Some(1), &"dead".into()));
+    // Its end takes the file away, also that of one that is not confined.
+    for options in [&["--sandbox", "full"], &["--sandbox", "none"]] {
+        let guard = Guard::start(&tree, options);
+        until(|| (ask("text").0, is_there()) == (Some(0), true));
+        guard.stop();
+        assert_eq!((ask("text").0, is_there()), (Some(1), false));
+    }
+}
+
+/// Its numbers can be another's later: those of filesystems in memory are.
+#[test]
+fn what_a_killed_guard_left_is_not_taken_for_a_guard_of_another_directory() {
+    if !needs::root("guards") {
+        return;
+    }
+    let tree = Tree::new();
+    let point = tree.parent().join("backing");
+    let flags = MountFlags::empty();
+    let mount_one = || {
+        mount("none", &point, "tmpfs", flags, None).unwrap();
+        let metadata = std::fs::metadata(&point).unwrap();
+        (metadata.dev(), metadata.ino())
+    };
+    let file = |(dev, ino): (u64, u64)| format!("/run/utf8fs/guard-{dev}-{ino}.json");
+    let before = mount_one();
+    let guard = Guard::start(&tree, &[]);
+    until(|| ask(&tree, "text").0 == Some(0));
+    drop(guard);
+    let said = || {
+        let said = status::run(&[point.as_ref()]);
+        assert_eq!(said.status.code(), Some(1), "{said:?}");
+        String::from_utf8(said.stderr).unwrap()
+    };
+    assert!(said().contains("is gone"), "{}", said());
+    let left = std::fs::read(file(before)).unwrap();
+    unmount(&point, UnmountFlags::empty()).unwrap();
+    // Of another filesystem with the same numbers.
+    let after = mount_one();
+    std::fs::write(file(after), &left).unwrap();
+    assert!(!said().contains("is gone"), "{}", said());
+    // A guard of it is not kept from starting.
     Guard::start(&tree, &[]).stop();
-    assert_eq!((ask("text").0, is_there()), (Some(1), false));
+    unmount(&point, UnmountFlags::empty()).unwrap();
+    for file in [file(before), file(after)] {
+        drop(std::fs::remove_file(file));
+    }
 }
