@@ -14,6 +14,7 @@ pub mod file;
 pub mod file_handle;
 mod fs_type;
 pub mod lock;
+pub mod name_watch;
 #[cfg(test)]
 #[path = "tests/scratch.rs"]
 pub(crate) mod scratch;

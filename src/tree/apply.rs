@@ -1,6 +1,7 @@
 //! Doing what a journal says, from its start or on from where it was stopped or killed.
 
 pub(super) mod aside_dir;
+mod directory_time;
 mod executor;
 mod links;
 mod observer;

@@ -14,6 +14,15 @@ fn step() {}
 #[cfg(test)]
 use super::kills::step;
 
+/// Are changes of others listened for?
+#[cfg(not(test))]
+pub(super) fn is_listening() -> bool {
+    true
+}
+
+#[cfg(test)]
+pub(super) use super::kills::is_listening;
+
 /// Makes a change by one call.
 pub(super) fn change<T>(call: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     step();

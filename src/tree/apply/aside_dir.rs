@@ -1,16 +1,18 @@
 //! The directory, in the root of the tree, of files that are set aside.
 
+use std::collections::HashSet;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
+use super::directory_time::{is_by_others, is_made_by, own_names};
 use crate::backing::{Dir, SetTime, Stat, Time, file};
 use crate::names::BackingName;
 use crate::tree::change::own_name;
 use crate::tree::failpoints;
 use crate::tree::undo_journal::Journal;
 
-/// Times so near to each other are of one doing.
-const NEAR: i128 = 5_000_000_000;
+/// Nanoseconds between times of two system calls behind each other, at most: the process may have had to wait in between.
+const NEAR: i128 = 200_000_000;
 
 /// Makes the directory where it is needed, and leaves the time of the root.
 pub(super) fn make(root: &OwnedFd, journal: &Journal) -> io::Result<Option<Dir>> {
@@ -45,10 +47,23 @@ pub(in crate::tree) fn find(root: &OwnedFd, journal: &Journal) -> Option<Dir> {
 /// Puts back the time of a root that a killed run last changed, when it made the directory.
 pub(in crate::tree) fn settle(aside: &Dir, root: &OwnedFd, journal: &Journal) -> io::Result<()> {
     let (born, mtime) = (Stat::of(aside)?.btime, Stat::of(root)?.mtime);
-    if born.is_some_and(|born| is_near(born, mtime)) {
+    if born.is_some_and(|born| is_near(born, mtime)) && !is_root_by_others(root, mtime, journal) {
         set_mtime(root, journal.header.mtime)?;
     }
     Ok(())
+}
+
+/// May it have been somebody else who changed the root at that time?
+fn is_root_by_others(root: &OwnedFd, time: Time, journal: &Journal) -> bool {
+    let jobs = journal.jobs.places.iter().enumerate();
+    let of_root = jobs.filter(|(_, place)| place.depth == 0);
+    let own: HashSet<Vec<u8>> = of_root
+        .filter_map(|(index, place)| journal.job(index, place).ok())
+        .flat_map(|job| own_names(&job))
+        .collect();
+    let is_own = |name: &[u8]| own.contains(name) || is_made_by(journal, name);
+    let root = root.try_clone().map(Dir::new);
+    root.map_or(true, |root| is_by_others(&root, time, &is_own))
 }
 
 /// Removes the directory if it is empty, and leaves the time of the root. `was_killed` says that a killed run may have removed it
@@ -62,10 +77,18 @@ pub(in crate::tree) fn remove(
         return Ok(());
     };
     let before = Stat::of(root)?;
+    if Dir::new(root).exists(&name)? {
+        // What is removed tells no time: the journal's file does.
+        journal.touch()?;
+    }
     match failpoints::change(|| Dir::new(root).rmdir(&name)) {
         Ok(()) => set_mtime(root, before.mtime),
-        Err(error) if was_killed && error.raw_os_error() == Some(libc::ENOENT) => {
-            set_mtime(root, journal.header.mtime)
+        Err(error) if error.raw_os_error() == Some(libc::ENOENT) => {
+            let is_near = is_near(journal.touched()?, before.mtime);
+            if was_killed && is_near && !is_root_by_others(root, before.mtime, journal) {
+                set_mtime(root, journal.header.mtime)?;
+            }
+            Ok(())
         }
         // Something is in it that could not be brought back.
         Err(_) => Ok(()),
@@ -90,6 +113,11 @@ fn name(journal: &Journal) -> Option<BackingName> {
 
 /// Are two times likely of one doing?
 pub(super) fn is_near(one: Time, other: Time) -> bool {
+    are_within(one, other, NEAR)
+}
+
+/// Are two times at most so many nanoseconds apart?
+pub(super) fn are_within(one: Time, other: Time, most: i128) -> bool {
     let nanos = |time: Time| i128::from(time.secs) * 1_000_000_000 + i128::from(time.nanos);
-    (nanos(one) - nanos(other)).abs() <= NEAR
+    (nanos(one) - nanos(other)).abs() <= most
 }

@@ -7,12 +7,14 @@ use std::os::fd::OwnedFd;
 use parking_lot::Mutex;
 use strum::VariantArray;
 
-use super::aside_dir::{is_near, set_mtime};
+use super::directory_time::Changes;
 use super::observer::{Done, Observer};
+use crate::backing::name_watch::NameWatch;
 use crate::backing::{Dir, Stat, Time};
 use crate::names::BackingName;
 use crate::records::Outcome;
 use crate::tree::change::{Change, Job};
+use crate::tree::failpoints::is_listening;
 use crate::tree::undo_journal::{Journal, JournalError, SkipReason, Skipped};
 
 /// The direction, and whether anything is written.
@@ -33,6 +35,11 @@ impl Mode {
     /// Are changes made, and not taken back?
     pub(super) fn is_forward(self) -> bool {
         matches!(self, Self::Forward | Self::Live)
+    }
+
+    /// Are the times of directories put back?
+    fn keeps_times(self) -> bool {
+        matches!(self, Self::Forward | Self::Back)
     }
 }
 
@@ -72,6 +79,8 @@ pub(in crate::tree) struct Executor<'e> {
     pub(in crate::tree) count: Mutex<Outcome>,
     /// The ends of links, by the frame of their directory and their number in it.
     pub(super) ends: Mutex<HashMap<(u64, usize), LinkEnd>>,
+    /// Watches that no thread uses.
+    watches: Mutex<Vec<NameWatch>>,
 }
 
 /// The end of a link: the inode that it led to before anything was changed, and how it was counted that it got its target.
@@ -87,10 +96,11 @@ pub(super) struct OpenDir<'d> {
     pub(super) dir: Dir,
     /// The name of the only entry that is in question, before or after; `None` for all.
     only: Option<&'d BackingName>,
+    pub(super) changes: Changes<'d>,
     /// The time of the directory's last change as it was found.
-    mtime: Time,
+    pub(super) mtime: Time,
     /// An entry of the job was changed at that time.
-    is_ours: Cell<bool>,
+    pub(super) is_ours: Cell<bool>,
     /// Something was, or is being, changed in it.
     pub(super) changed: Cell<bool>,
     /// Something was found that was done before.
@@ -122,6 +132,7 @@ impl<'e> Executor<'e> {
             observer,
             count: Mutex::default(),
             ends: Mutex::default(),
+            watches: Mutex::default(),
         })
     }
 
@@ -145,7 +156,7 @@ impl<'e> Executor<'e> {
             Some(Some([name])) => Some(name),
             Some(Some(_) | None) => return Ok(()),
         };
-        let (dir, before) = match jobs.open(self.root, &job.directory, &job.inode) {
+        let (dir, mut before) = match jobs.open(self.root, &job.directory, &job.inode) {
             Ok(opened) => opened,
             Err(error) => {
                 let reason = SkipReason::of_directory(error);
@@ -157,10 +168,17 @@ impl<'e> Executor<'e> {
                 return Ok(());
             }
         };
+        let watch = self.watch(pass, &dir);
+        if watch.is_some() {
+            // Of what was changed before, the time tells.
+            before = Stat::of(&dir).unwrap_or(before);
+        }
+        let changes = Changes::new(watch, self.journal);
         let dir = OpenDir {
             job,
             dir,
             only,
+            changes,
             mtime: before.mtime,
             is_ours: Cell::new(false),
             changed: Cell::new(false),
@@ -172,28 +190,28 @@ impl<'e> Executor<'e> {
             Pass::Rename => self.rename_all(&dir)?,
             Pass::VerifyLinks => self.verify_links(&dir),
         }
-        self.put_time_back(&dir, &before);
+        if self.mode.keeps_times() && pass != Pass::NoteLinks {
+            let may_be_found = dir.found.get() || self.mode == Mode::Back;
+            if let Err(error) = dir.put_time_back(may_be_found) {
+                let errno = error.raw_os_error().unwrap_or(0);
+                self.observer.time_lost(&dir.job.directory, errno);
+            }
+        }
+        self.watches.lock().extend(dir.changes.watch);
         let outcome = *self.count.lock();
         self.observer.progress(outcome, &job.directory);
         Ok(())
     }
 
-    /// Puts back the time of the directory's last change (law T6), unless others have changed it since it was looked
-    /// at for the journal.
-    fn put_time_back(&self, dir: &OpenDir<'_>, before: &Stat) {
-        let wanted = dir.job.mtime;
-        // A kill came between: then the last change is the one that this migration made.
-        let was_killed = (dir.found.get() || self.mode == Mode::Back) && dir.is_ours.get();
-        let is_ours = before.mtime == wanted || was_killed;
-        let mtime = if is_ours { wanted } else { before.mtime };
-        let is_kept = matches!(self.mode, Mode::Preview | Mode::Live);
-        if is_kept || !dir.changed.get() && mtime == before.mtime {
-            return;
+    /// Returns a watch of the directory; `None` where its time stays, or no watch is to be had.
+    fn watch(&self, pass: Pass, dir: &Dir) -> Option<NameWatch> {
+        if !self.mode.keeps_times() || pass == Pass::NoteLinks || !is_listening() {
+            return None;
         }
-        if let Err(error) = set_mtime(&dir.dir, mtime) {
-            let errno = error.raw_os_error().unwrap_or(0);
-            self.observer.time_lost(&dir.job.directory, errno);
-        }
+        let idle = self.watches.lock().pop();
+        let mut watch = idle.or_else(|| NameWatch::new().ok())?;
+        watch.turn_to(dir).ok()?;
+        Some(watch)
     }
 
     pub(super) fn skip(&self, job: &Job, name: &BackingName, reason: SkipReason) {
@@ -211,14 +229,5 @@ impl OpenDir<'_> {
     pub(super) fn concerns(&self, change: &Change) -> bool {
         self.only
             .is_none_or(|only| change.names().any(|name| name == only))
-    }
-
-    /// Notes an entry that is one of the migration's.
-    pub(super) fn see(&self, stat: &Stat) {
-        let made = stat.btime.filter(|_| stat.is_symlink());
-        let mut times = std::iter::once(stat.ctime).chain(made);
-        if times.any(|time| is_near(time, self.mtime)) {
-            self.is_ours.set(true);
-        }
     }
 }

@@ -149,7 +149,6 @@ impl Executor<'_> {
             if let Some(_leftover) = other.filter(|_| is_written) {
                 // A kill left it. The time of its removal is written to the link first, so that the directory's time can be
                 // told from one of others' doing.
-                dir.changed.set(true);
                 set_times(dir.dir.child(name)?, &stat)?;
                 dir.unlink(&beside)?;
             }
@@ -203,8 +202,7 @@ impl OpenDir<'_> {
         target: &[u8],
     ) -> io::Result<()> {
         let one = self.dir.child(name)?;
-        failpoints::change(|| self.dir.symlink(beside, target))?;
-        self.changed.set(true);
+        self.change(|| failpoints::change(|| self.dir.symlink(beside, target)))?;
         let other = self.dir.child(beside)?;
         let made = Stat::of(&other)?;
         if (made.uid, made.gid) != (stat.uid, stat.gid) {
@@ -234,11 +232,11 @@ impl OpenDir<'_> {
     ) -> Result<(), SkipReason> {
         let dir = &self.dir;
         let exchange = || {
-            failpoints::change(|| dir.rename(name, dir, beside, libc::RENAME_EXCHANGE))
+            let rename = || dir.rename(name, dir, beside, libc::RENAME_EXCHANGE);
+            self.change(|| failpoints::change(rename))
                 .map_err(SkipReason::of_rename)
         };
         exchange().inspect_err(|_| drop(self.unlink(beside)))?;
-        self.changed.set(true);
         let out = if_there(self.dir.stat_child(beside))?;
         if out.is_none_or(|out| out.ino != stat.ino) {
             // Somebody put something else there just before.
@@ -251,7 +249,7 @@ impl OpenDir<'_> {
 
     /// Removes a link that was beside another.
     fn unlink(&self, beside: &BackingName) -> io::Result<()> {
-        failpoints::change(|| self.dir.unlink(beside))
+        self.change(|| failpoints::change(|| self.dir.unlink(beside)))
     }
 }
 

@@ -207,11 +207,10 @@ impl<'c> Chain<'c> {
         let (Some(from), Some(to)) = (&step.from, &step.to) else {
             return Ok(Err(SkipReason::Gone));
         };
-        if self.executor.mode != Mode::Preview {
-            if let Err(reason) = self.rename(step.change, from, to)? {
-                return Ok(Err(reason));
-            }
-            self.dir.changed.set(true);
+        if self.executor.mode != Mode::Preview
+            && let Err(reason) = self.rename(step.change, from, to)?
+        {
+            return Ok(Err(reason));
         }
         let movement = match (&step.change.to, self.executor.mode.is_forward()) {
             (Some(Destination::Aside), true) => Movement::Aside,
@@ -231,17 +230,16 @@ impl<'c> Chain<'c> {
     ) -> Result<Result<(), SkipReason>, JournalError> {
         let journal = self.executor.journal;
         let is_dir = change.kind == Kind::Dir;
-        let mut moved = failpoints::rename(from_dir, from, to_dir, to);
+        let dir = self.dir;
+        let mut moved = dir.change(|| failpoints::rename(from_dir, from, to_dir, to));
         if moved.as_ref().is_err_and(is_unable) && !is_dir {
             if !journal.state().is_linking {
                 journal.append(&[JournalEvent::Linking])?;
             }
             let source = from_dir.child(from);
-            let linked = source.and_then(|source| failpoints::change(|| to_dir.link(source, to)));
-            if linked.is_ok() {
-                self.dir.changed.set(true);
-            }
-            moved = linked.and_then(|()| failpoints::change(|| from_dir.unlink(from)));
+            moved = source
+                .and_then(|source| dir.change(|| failpoints::change(|| to_dir.link(source, to))))
+                .and_then(|()| dir.change(|| failpoints::change(|| from_dir.unlink(from))));
         }
         let Err(error) = moved else {
             return Ok(Ok(()));
@@ -251,9 +249,8 @@ impl<'c> Chain<'c> {
             let one = from_dir.stat_child(from);
             let both = one.and_then(|one| Ok((one, to_dir.stat_child(to)?)));
             if both.is_ok_and(|(one, other)| change.id.is(&one) && change.id.is(&other)) {
-                self.dir.found.set(true);
-                self.dir.changed.set(true);
-                let unlinked = failpoints::change(|| from_dir.unlink(from));
+                dir.found.set(true);
+                let unlinked = dir.change(|| failpoints::change(|| from_dir.unlink(from)));
                 return Ok(unlinked.map_err(SkipReason::from));
             }
         }

@@ -10,6 +10,7 @@ use std::sync::atomic::AtomicU64;
 
 mod filesystems;
 mod links;
+mod times;
 
 use super::*;
 use crate::tree::kills::manifest::{Manifest, assert_same};

@@ -6,9 +6,10 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use super::manifest::{Manifest, assert_same};
-use super::stage::{Stage, mixed, path};
+use super::stage::{Stage, mixed, mtime, path};
 use super::{KILL_AT, MADE, OLD_FILESYSTEM};
 use crate::tree::undo_journal::{Journal, JournalError, Status};
 
@@ -193,6 +194,42 @@ fn an_undo_that_is_killed_is_completed_by_another() {
     (1..=case.undo_steps)
         .filter(near)
         .for_each(|at| case.kill_the_undo(at));
+}
+
+/// Law T6: the root's last change may be that the directory of what was set aside was removed. What others change later is not set
+/// back.
+#[test]
+fn t6_a_change_after_an_undo_was_killed_keeps_its_time() {
+    let stage = Stage::new();
+    for file in [&b"caf\xE9"[..], b"aside-1", b"foreign-1", b"foreign-2"] {
+        stage.file(&[file]);
+    }
+    stage.age();
+    let case = Case::new(stage, false);
+    let root = case.stage.tree();
+    let wanted = case.before[b"".as_slice()].mtime();
+    case.migrate();
+    // Behind the time of the root, before the mark that all is undone.
+    assert!(dies(&case.stage, "undo", case.undo_steps - 2, false));
+    assert_eq!(mtime(&root), wanted);
+    // Of what is removed at once nothing tells that it was somebody else.
+    let end = Instant::now() + Duration::from_millis(250);
+    while Instant::now() < end {
+        std::thread::yield_now();
+    }
+    std::fs::remove_file(root.join("foreign-1")).unwrap();
+    let changed = mtime(&root);
+    assert!(!dies(&case.stage, "undo", u64::MAX, false));
+    assert_eq!(mtime(&root), changed);
+    std::fs::remove_file(case.stage.journal()).unwrap();
+    // Before that time is put back, the removal is what is recent.
+    for at in case.undo_steps - 7..case.undo_steps {
+        case.migrate();
+        assert!(dies(&case.stage, "undo", at, false));
+        assert!(!dies(&case.stage, "undo", u64::MAX, false));
+        assert_eq!(mtime(&root), changed, "{at}");
+        std::fs::remove_file(case.stage.journal()).unwrap();
+    }
 }
 
 #[test]

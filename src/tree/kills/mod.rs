@@ -39,6 +39,12 @@ pub(super) fn step() {
     }
 }
 
+/// Returns false in a process that counts its steps or dies at one. Nobody else changes its tree, and the kernel keeps the end of each
+/// process with a watch waiting (`fsnotify_destroy_group`), of thousands.
+pub(super) fn is_listening() -> bool {
+    std::env::var_os(KILL_AT).is_none()
+}
+
 /// Returns the answer of such a filesystem for a free name; else the kernel has said that the name is taken.
 pub(super) fn refuse_new<F: AsFd>(dir: &Dir<F>, new: &BackingName) -> io::Result<()> {
     static IS_OLD: OnceLock<bool> = OnceLock::new();

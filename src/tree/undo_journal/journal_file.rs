@@ -13,7 +13,8 @@ use super::frames::{Frames, Seal};
 use super::job_index::{JobIndex, Place};
 use super::journal_builder::Draft;
 use super::journal_error::{JournalError, OPENING};
-use crate::backing::{LockKind, Stat, lock};
+use crate::backing::file::set_times;
+use crate::backing::{LockKind, SetTime, Stat, Time, lock};
 use crate::records::{Job, JournalEvent, JournalHeader, Outcome, Unplanned};
 use crate::tree::failpoints;
 
@@ -211,6 +212,16 @@ impl Journal {
             why: "it is not what it was",
         })?;
         Ok(Job { number, ..job })
+    }
+
+    /// Gives the file the time of now.
+    pub(in crate::tree) fn touch(&self) -> io::Result<()> {
+        failpoints::change(|| set_times(&self.file, SetTime::Omit, SetTime::Now))
+    }
+
+    /// Returns the time of the file.
+    pub(in crate::tree) fn touched(&self) -> io::Result<Time> {
+        Ok(Stat::of(&self.file)?.mtime)
     }
 
     /// Adds events, and brings them to the medium. What of them is written by a call that fails is no part of the file.
