@@ -49,10 +49,13 @@ fn what_a_start_refuses_a_reload_refuses() {
     let guarded = Tree::in_memory();
     let policy = tree.logs().join("policy.toml");
     let good = "mode = 'report'\nfrom = 'latin1'\n";
-    let inside = format!("audit_log = '{}'", tree.backing().join("log").display());
+    let inside = format!(
+        "audit_log = '{}'",
+        tree.backing().join("log").to_str().unwrap()
+    );
     let to_link = tree.logs().join("link");
     std::os::unix::fs::symlink("elsewhere", &to_link).unwrap();
-    let to_link = format!("audit_log = '{}'", to_link.display());
+    let to_link = format!("audit_log = '{}'", to_link.to_str().unwrap());
     let rows = [
         "store_as = 'koi8-r'",
         "store_as = 'koi8-r'\nlegacy = 'raw'",
@@ -75,7 +78,7 @@ fn what_a_start_refuses_a_reload_refuses() {
     let log = guarded.logs().join("own.jsonl");
     let own = Tree::in_memory();
     let own_policy = own.logs().join("policy.toml");
-    let good_with_log = format!("{good}audit_log = '{}'\n", log.display());
+    let good_with_log = format!("{good}audit_log = '{}'\n", log.to_str().unwrap());
     std::fs::write(&own_policy, &good_with_log).unwrap();
     for row in rows {
         std::fs::write(&policy, row).unwrap();

@@ -30,7 +30,10 @@ fn what_a_start_refuses_a_reload_refuses() {
     let mut mount = Mount::start(&tree, &policy.option());
     mount.allow_warning("policy");
     let other = Tree::new();
-    let inside = format!("audit_log = '{}'", other.backing().join("log").display());
+    let inside = format!(
+        "audit_log = '{}'",
+        other.backing().join("log").to_str().unwrap()
+    );
     let rows = [
         "store_as = 'koi8-r'\nlegacy = 'raw'",
         "legacy = 'decode'",
