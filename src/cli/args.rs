@@ -321,7 +321,7 @@ pub struct MountArgs {
     ///
     /// With backing, programs above and below that lock the same files see each other's work: nothing is cached, as
     /// with --cache none. A shared mapping of a file needs a mount of root's with passthrough; else mmap(2) fails with
-    /// ENODEV, as for the WAL mode of SQLite. Locks of both calls on a whole file may exclude each other, as on NFS. Who
+    /// ENODEV, as for a database in WAL mode. Locks of both calls on a whole file may exclude each other, as on NFS. Who
     /// waits for a lock held below gets it within 50 ms.
     #[arg(long, value_name = "WHERE", value_parser = word::<LocksAt>())]
     pub locks: Option<LocksAt>,

@@ -168,9 +168,8 @@ impl Utf8Fs {
 
     /// Walks a path from name to name, into mounts too.
     fn walk_stepwise(&self, inode: &Arc<Inode>, path: &[Place]) -> Walked {
-        let mut at = match self.inodes.fd(&self.inodes.root) {
-            Ok(root) => root,
-            Err(_) => return Walked::Unknown,
+        let Ok(mut at) = self.inodes.fd(&self.inodes.root) else {
+            return Walked::Unknown;
         };
         let below = path
             .iter()

@@ -348,7 +348,7 @@ fn memory(mount: &Mount<'_>) -> usize {
 
 /// `scripts/long million` does so with ten times as many, and measures that it is given back.
 #[test]
-fn a_hundred_thousand_inodes_take_at_most_200_bytes_each() {
+fn a_hundred_thousand_inodes_take_at_most_220_bytes_each() {
     const EACH: usize = 1000;
     if !needs::root("inodes that are known by their handles") {
         return;
@@ -375,7 +375,7 @@ fn a_hundred_thousand_inodes_take_at_most_200_bytes_each() {
     let before = memory(&mount);
     walk(10..100);
     let each = memory(&mount).saturating_sub(before) / (90 * EACH);
-    assert!(each <= 200, "{each} bytes for each inode");
+    assert!(each <= 220, "{each} bytes for each inode");
     mount.stop();
 }
 
