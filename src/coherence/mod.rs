@@ -475,8 +475,12 @@ impl Coherence {
                 least = least.min(attributes);
             }
             let is_full = give(&listed, kept);
-            if let (false, Some(entry)) = (is_full, entry) {
-                self.tell((number, listed.name), entry.inode.number);
+            if let Some(entry) = entry {
+                if is_full {
+                    self.forget(entry.inode.number, 1);
+                } else {
+                    self.tell((number, listed.name), entry.inode.number);
+                }
             }
             is_full
         };

@@ -61,8 +61,8 @@ impl Utf8Fs {
         }))
     }
 
-    /// Gives the entries after `cookie` to `give` until it returns true, which means that it had no room for that one. Says whether
-    /// the directory was read once to its end.
+    /// Gives the entries after `cookie` to `give` until it returns true, which means that it had no room for that one. The lookup that
+    /// was counted for that is for `give` to take back, as all others are. Says whether the directory was read once to its end.
     ///
     /// Entries pass one to one, in the order and with the cookies of the backing directory. Those without a visible
     /// name are left out (law F4). An error after the first entry ends the reply, since an error would lose the
@@ -203,11 +203,7 @@ impl Utf8Fs {
                     Err(_) => {}
                 }
             }
-            let entered = listed.entry.as_ref().map(|entry| entry.inode.number);
             if give(listed) {
-                if let Some(number) = entered {
-                    self.inodes.forget(number, 1);
-                }
                 return Ok(false);
             }
             *is_given = true;

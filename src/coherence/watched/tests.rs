@@ -12,8 +12,8 @@ use super::queues::Task;
 use super::*;
 use crate::backing::{Dir, private_clone};
 use crate::coherence::{Coherence, Keeping};
-use crate::fs::Config;
 use crate::fs::samples::{CALLER, config, map, new_entry};
+use crate::fs::{Config, Listed, Plus};
 use crate::names::Legacy;
 use crate::wait::until;
 
@@ -318,6 +318,36 @@ fn a_directory_that_is_forgotten_is_marked_no_more() {
         drop(job);
     }
     assert_eq!(marked(), 1, "the root");
+}
+
+/// Its lookup is taken back as the kernel does it, who may take back its own meanwhile.
+#[test]
+fn f4_a_directory_that_does_not_fit_into_a_list_is_marked_no_more_if_it_is_forgotten() {
+    let below = tempfile::tempdir_in(".").unwrap();
+    let Some(coherence) = following(below.path()) else {
+        return;
+    };
+    std::fs::create_dir(below.path().join("d")).unwrap();
+    let (number, _) = looked_up(&coherence, b"d");
+    mark(&coherence, number);
+    let handle = coherence.fs.opendir(CALLER, ROOT, 0).unwrap();
+    let give = |listed: &Listed<'_>, _kept| {
+        let is_full = listed.name == b"d";
+        if is_full {
+            coherence.forget(number, 1);
+        }
+        is_full
+    };
+    coherence
+        .readdir(ROOT, (handle, 0), Plus::Yes, give)
+        .unwrap();
+    assert!(coherence.fs.inodes().get(number).is_err(), "it is known");
+    let queues = &watched(&coherence).queues;
+    assert!(queues.tend().next.is_some(), "its mark is left");
+    let (job, _) = queues.take().unwrap();
+    assert!(matches!(job.1, Task::Unmark(unmarked, _) if unmarked == number));
+    drop(job);
+    coherence.fs.releasedir(handle);
 }
 
 /// Whoever holds a directory below may hold up its opening, and whoever marks another meanwhile.
