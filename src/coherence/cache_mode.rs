@@ -18,7 +18,8 @@ const FOR_EVER: Duration = Duration::from_secs(86_400 * 3650);
 
 impl Keeping {
     /// Decides what the kernel may keep of the filesystem of `root`: as asked, or what is right there. `by_handle` opens file handles
-    /// of it, for root; `enters` says whether mounts inside are entered.
+    /// of it, for root; `enters` says whether mounts inside are entered. The kernel is not asked yet:
+    /// [`for_kernel`](Self::for_kernel) is to be called once it is.
     ///
     /// # Errors
     /// `--cache watch` was asked for and cannot be had.
@@ -40,14 +41,34 @@ impl Keeping {
             }
             None => (USUAL, watcher().map_err(|error| reason(&error))),
         };
+        Ok(Self::new(asked, unheard, watcher))
+    }
+
+    fn new(asked: Option<CacheMode>, unheard: Duration, watcher: Result<Watcher, String>) -> Self {
         let is_watched = watcher.is_ok();
         let heard = if is_watched { LONGEST } else { unheard };
-        Ok(Self {
+        Self {
             times: Times { heard, unheard },
             watcher,
             // They are kept while their attributes are fresh.
             keeps_lists: is_watched || asked == Some(CacheMode::Exclusive),
-        })
+        }
+    }
+
+    /// Decides what is right for the kernel at hand, which has said whether it `expires_names`. Where it does not, changes are not
+    /// followed: after more of them than could be reported, it has to look all names up anew.
+    ///
+    /// # Errors
+    /// `--cache watch` was asked for and cannot be had.
+    pub fn for_kernel(self, expires_names: bool, asked: Option<CacheMode>) -> io::Result<Self> {
+        if expires_names || self.watcher.is_err() {
+            return Ok(self);
+        }
+        let lack = "this kernel cannot be told that a name may have changed (FUSE_HAS_EXPIRE_ONLY of Linux 6.2)";
+        match asked {
+            Some(CacheMode::Watch) => Err(io::Error::other(lack)),
+            _ => Ok(Self::new(asked, self.times.unheard, Err(lack.to_owned()))),
+        }
     }
 }
 
@@ -63,9 +84,6 @@ fn watcher(
     if !below.is_some_and(FsType::is_local) {
         let lack = "this filesystem may not tell of all changes";
         return Err(io::Error::other(lack));
-    }
-    if !doubts_names() {
-        return Err(io::Error::other("it takes Linux 6.2"));
     }
     let opened = FileHandle::of(root)?.map(|handle| handle.open(by_handle.as_fd(), libc::O_PATH));
     if !matches!(opened, Some(Ok(Some(_)))) {
@@ -88,12 +106,41 @@ fn watcher(
     Ok(watcher)
 }
 
-/// Can the kernel be told to look a name up anew, where more happened than could be reported (Linux 6.2)?
-fn doubts_names() -> bool {
-    let uname = rustix::system::uname();
-    let release = uname.release().to_bytes();
-    let numbers = release
-        .split(|octet| !octet.is_ascii_digit())
-        .map_while(|digits| std::str::from_utf8(digits).ok()?.parse::<u32>().ok());
-    numbers.ge([6, 2])
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is decided for a kernel that does not expire names, where changes could be followed.
+    fn without_expiry(asked: Option<CacheMode>) -> Option<io::Result<Keeping>> {
+        let watcher = match Watcher::new() {
+            Ok(watcher) => watcher,
+            Err(error) => {
+                assert_eq!(error.raw_os_error(), Some(libc::EPERM), "{error}");
+                return None;
+            }
+        };
+        Some(Keeping::new(asked, USUAL, Ok(watcher)).for_kernel(false, asked))
+    }
+
+    #[test]
+    fn f5_changes_are_followed_only_where_the_kernel_expires_names() {
+        let (Some(usual), Some(asked)) =
+            (without_expiry(None), without_expiry(Some(CacheMode::Watch)))
+        else {
+            return;
+        };
+        let usual = usual.unwrap();
+        let second = Times {
+            heard: USUAL,
+            unheard: USUAL,
+        };
+        assert_eq!((usual.times, usual.keeps_lists), (second, false));
+        let reason = usual.watcher.unwrap_err();
+        assert!(reason.contains("FUSE_HAS_EXPIRE_ONLY"), "{reason}");
+        assert_eq!(asked.unwrap_err().to_string(), reason);
+        let watcher = Watcher::new();
+        let keeping = Keeping::new(None, USUAL, Ok(watcher.unwrap()));
+        let keeping = keeping.for_kernel(true, None).unwrap();
+        assert!(keeping.watcher.is_ok() && keeping.keeps_lists);
+    }
 }

@@ -22,7 +22,7 @@ use crate::backing::{Dir, Entries, file, private_clone, stat_filesystem};
 use crate::coherence::{Coherence, Keeping};
 use crate::fs::{Config, LocksAt, Settings, Utf8Fs};
 use crate::fuse::mounting::{MountSpec, Mounted};
-use crate::fuse::{About, Connection, Plan, Rings, Service};
+use crate::fuse::{About, Connection, Handshake, Plan, Rings, Service};
 use crate::names::Quoted;
 use crate::os::background::Daemon;
 use crate::os::helper;
@@ -33,6 +33,9 @@ use crate::records::CacheMode;
 
 /// Descriptors of the daemon beside its threads: standard streams, logs, signals, helper processes, the backing directory.
 const OWN_DESCRIPTORS: usize = 33;
+
+/// The doing that fails where the kernel and this process do not get along.
+const SERVE: &str = "serve the mount";
 
 /// With fewer than this nothing can be served.
 const FEWEST_DESCRIPTORS: usize = 32;
@@ -57,8 +60,7 @@ pub fn run(mut config: MountConfig) -> Result<Ended, CommandError> {
     // Each thread has one towards the kernel.
     let descriptors = descriptors.saturating_sub(OWN_DESCRIPTORS + threads);
     let descriptors = descriptors.max(FEWEST_DESCRIPTORS);
-    let (coherence, auditor) = filesystem(&mut config, descriptors)?;
-    let fs = Arc::clone(&coherence.fs);
+    let (fs, keeping, auditor) = filesystem(&mut config, descriptors)?;
     let pipe = io::pipe().doing("make a pipe")?;
     // Where nothing is mounted there is nothing to sum up.
     let mounted = mount(&MountSpec {
@@ -97,8 +99,12 @@ pub fn run(mut config: MountConfig) -> Result<Ended, CommandError> {
     map_large_blocks();
     // Whoever sees the mount can read what it warned of.
     program_log::flush();
+    let handshake =
+        Handshake::agree(mounted.fuse_fd, &fs, config.passthrough, rings.is_ok()).doing(SERVE)?;
+    let keeping = keeping.for_kernel(handshake.expires_names, config.cache);
+    let keeping = keeping.map_err(|error| cannot_watch(&error))?;
     let service = Service {
-        coherence,
+        coherence: Arc::new(Coherence::new(Arc::clone(&fs), keeping)),
         passthrough: config.passthrough,
         threads: config.threads,
         // More than one thread per CPU serve nobody faster, nor do very many.
@@ -119,9 +125,10 @@ pub fn run(mut config: MountConfig) -> Result<Ended, CommandError> {
         unmounted: AtomicBool::new(false),
         aborted: AtomicBool::new(false),
     };
-    let served = Connection::open(service, rings, mounted.fuse_fd)
-        .and_then(|connection| session.serve(connection, daemon, signals, pipe))
-        .doing("serve the mount");
+    let connection = Connection::new(handshake, service, rings);
+    let served = session
+        .serve(connection, daemon, signals, pipe)
+        .doing(SERVE);
     auditor.finish(fs.operations());
     if let Err(error) = helper::dismiss() {
         log::debug!("the helper process may live on: {error}");
@@ -205,11 +212,7 @@ fn open_backing(config: &MountConfig) -> Result<BackingRoot, CommandError> {
         LocksAt::Local => config.cache,
     };
     let keeping = Keeping::decide(cache, &root, by_handle.as_ref(), enters);
-    let keeping = keeping.map_err(|error| {
-        let why = reason(&error);
-        CommandError::failure(format!("--cache watch is not possible: {why}"))
-            .hint("give a number of seconds, or none to see changes at once")
-    })?;
+    let keeping = keeping.map_err(|error| cannot_watch(&error))?;
     Ok(BackingRoot {
         root,
         by_handle,
@@ -220,13 +223,14 @@ fn open_backing(config: &MountConfig) -> Result<BackingRoot, CommandError> {
     })
 }
 
-/// Opens the backing directory and the audit log, and lays the filesystem over them. Starts no thread.
+/// Opens the backing directory and the audit log, and lays the filesystem over them. Returns it with what the kernel may keep of it,
+/// if that can expire names. Starts no thread.
 ///
 /// What the mounts below forbid is added to the flags.
 fn filesystem(
     config: &mut MountConfig,
     most_descriptors: usize,
-) -> Result<(Arc<Coherence>, Arc<Auditor>), CommandError> {
+) -> Result<(Arc<Utf8Fs>, Keeping, Arc<Auditor>), CommandError> {
     let privilege = Privilege::of_thread();
     if privilege == Privilege::Root {
         credentials::keep_capabilities().map_err(|error| cannot_act(&error))?;
@@ -259,8 +263,14 @@ fn filesystem(
         },
     })
     .doing("look at the backing directory")?;
-    let coherence = Coherence::new(Arc::new(fs), backing.keeping);
-    Ok((Arc::new(coherence), auditor))
+    Ok((Arc::new(fs), backing.keeping, auditor))
+}
+
+/// Returns why `--cache watch` cannot be had.
+fn cannot_watch(error: &io::Error) -> CommandError {
+    let why = reason(error);
+    CommandError::failure(format!("--cache watch is not possible: {why}"))
+        .hint("give a number of seconds, or none to see changes at once")
 }
 
 /// Returns why a daemon that has root's capabilities cannot act as other users.

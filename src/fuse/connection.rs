@@ -1,7 +1,6 @@
 //! The connection to the kernel, over which requests come.
 
 use std::io;
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::mpsc::RecvError;
 use std::thread::JoinHandle;
@@ -11,10 +10,9 @@ use super::device;
 #[cfg(test)]
 use super::metrics::Metrics;
 use super::notify::Forgetting;
-use super::passthrough::Passthrough;
 use super::ring::{Fault, Rings};
 use super::ring_plan::NoRings;
-use super::start::agree;
+use super::start::Handshake;
 use crate::fs::ROOT;
 
 /// A connection on which it is agreed how the kernel and a filesystem talk.
@@ -28,39 +26,29 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Agrees with the kernel at the other end of `fuse_fd` on how to talk. Requests come by `rings` where it agrees.
-    ///
-    /// # Errors
-    /// There is no protocol that both know, or the connection failed.
-    pub fn open(
-        service: Service,
-        rings: Result<Rings, NoRings>,
-        fuse_fd: OwnedFd,
-    ) -> io::Result<Self> {
+    /// Makes a connection of one that was agreed on. Requests come by `rings` where the kernel waits for them.
+    pub fn new(handshake: Handshake, service: Service, rings: Result<Rings, NoRings>) -> Self {
         let threads = service.threads.max(1);
-        let connection = Arc::new(fuse_fd);
-        let can_pass = service.passthrough == Passthrough::Auto;
-        let fs = &service.coherence.fs;
-        let agreed = agree(&connection, fs, can_pass, rings.is_ok())?;
-        let passthrough = agreed.passthrough;
+        let passthrough = handshake.passthrough;
         if !passthrough {
             log::debug!("the kernel does not read and write files by itself");
         } else if let Ok(watched) = &service.coherence.watched {
             watched.keeps_no_content();
         }
         let rings = rings.and_then(|rings| {
-            let payload = agreed.ring_payload.ok_or(NoRings::Unsupported)?;
+            let payload = handshake.ring_payload.ok_or(NoRings::Unsupported)?;
             Ok((rings, payload))
         });
         let plan = rings.as_ref().map(|(rings, _)| &rings.plan);
         let plan = plan.map_err(|reason| *reason);
         let readers = service.readers;
-        Ok(Self {
+        let connection = Arc::new(handshake.connection);
+        Self {
             adapter: Adapter::new(service, passthrough, connection, plan),
             threads,
             readers,
             rings: rings.ok(),
-        })
+        }
     }
 
     /// Returns the notifier of the kernel's caches.

@@ -136,6 +136,7 @@ pub(super) mod init {
     pub(in super::super) const MAX_PAGES: u64 = 1 << 22;
     pub(in super::super) const HANDLE_KILLPRIV_V2: u64 = 1 << 28;
     pub(in super::super) const INIT_EXT: u64 = 1 << 30;
+    pub(in super::super) const HAS_EXPIRE_ONLY: u64 = 1 << 35;
     pub(in super::super) const PASSTHROUGH: u64 = 1 << 37;
     pub(in super::super) const NO_EXPORT_SUPPORT: u64 = 1 << 38;
     pub(in super::super) const OVER_IO_URING: u64 = 1 << 41;

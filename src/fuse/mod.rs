@@ -31,3 +31,4 @@ pub use operation::Operation;
 pub use passthrough::Passthrough;
 pub use ring::Rings;
 pub use ring_plan::{NoRings, Plan, Uring};
+pub use start::Handshake;

@@ -7,6 +7,7 @@ use rustix::io::{Errno, retry_on_intr};
 use zerocopy::IntoBytes;
 
 use super::layout::{self, InHeader, InitIn, InitOut, OutHeader, init};
+use super::passthrough::Passthrough;
 use super::request::Arguments;
 use crate::backing::page_size;
 use crate::fs::Utf8Fs;
@@ -35,6 +36,7 @@ fn wishes(fs: &Utf8Fs, passthrough: bool, rings: bool) -> u64 {
     // Not `FUSE_ATOMIC_O_TRUNC`: the kernel truncates by a SETATTR of its own, under the lock of its inode. So
     // those who wait for a writer of the file wait there, and not here with a thread each.
     let mut flags = MISSED | init::ASYNC_READ | init::BIG_WRITES | init::MAX_PAGES | init::INIT_EXT;
+    flags |= init::HAS_EXPIRE_ONLY;
     // The kernel leaves set-id bits and file capabilities to us, and need not ask for them before each write. So
     // a write of ours must clear them as an ordinary user's does.
     if credentials::clears_set_ids() {
@@ -94,45 +96,53 @@ fn answer(asked: InitIn, more_flags: u32, wishes: u64, is_stacked: bool) -> Resu
     })
 }
 
-/// The negotiated features.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Agreed {
+/// A connection on which it is agreed how the kernel and a filesystem talk.
+#[derive(Debug)]
+pub struct Handshake {
+    pub(super) connection: OwnedFd,
     /// Can the kernel read and write files by itself?
     pub(super) passthrough: bool,
     /// Payload size of each slot, if the kernel waits for rings.
     pub(super) ring_payload: Option<usize>,
+    /// Can a dentry be expired? An older kernel takes that for an invalidation, and says that it worked.
+    pub expires_names: bool,
 }
 
-/// Agrees with the kernel at the other end of `connection` on how to talk about `fs`, with passthrough and rings if they are allowed.
-///
-/// # Errors
-/// `EPROTO`: there is no version of the protocol that both know. The connection failed.
-pub(super) fn agree(
-    connection: &OwnedFd,
-    fs: &Utf8Fs,
-    passthrough: bool,
-    rings: bool,
-) -> io::Result<Agreed> {
-    let mut buffer = vec![0; REQUEST];
-    let length = retry_on_intr(|| rustix::io::read(connection, &mut buffer))?;
-    let mut arguments = Arguments::new(buffer.get(..length).unwrap_or_default());
-    let header: InHeader = arguments.record()?;
-    if header.opcode != layout::INIT {
-        return Err(Errno::PROTO.into());
+impl Handshake {
+    /// Agrees with the kernel at the other end of `connection` on how to talk about `fs`, with passthrough and rings if they are
+    /// allowed.
+    ///
+    /// # Errors
+    /// `EPROTO`: there is no version of the protocol that both know. The connection failed.
+    pub fn agree(
+        connection: OwnedFd,
+        fs: &Utf8Fs,
+        passthrough: Passthrough,
+        rings: bool,
+    ) -> io::Result<Self> {
+        let mut buffer = vec![0; REQUEST];
+        let length = retry_on_intr(|| rustix::io::read(&connection, &mut buffer))?;
+        let mut arguments = Arguments::new(buffer.get(..length).unwrap_or_default());
+        let header: InHeader = arguments.record()?;
+        if header.opcode != layout::INIT {
+            return Err(Errno::PROTO.into());
+        }
+        let asked = arguments.record()?;
+        let more_flags = arguments.record().unwrap_or(0_u32);
+        let wishes = wishes(fs, passthrough == Passthrough::Auto, rings);
+        let answer = answer(asked, more_flags, wishes, fs.is_stacked());
+        let body = answer.as_ref().map_or(&[][..], IntoBytes::as_bytes);
+        let error = answer.map_or_else(|errno| -errno.raw_os_error(), |_| 0);
+        let out = OutHeader::new(header.unique, error, body.len());
+        rustix::io::write(&connection, &[out.as_bytes(), body].concat())?;
+        let answer = answer?;
+        let has = |flag| u64::from(answer.flags2) << 32 & flag != 0;
+        let pages = usize::from(answer.max_pages).saturating_mul(page_size());
+        Ok(Self {
+            passthrough: has(init::PASSTHROUGH),
+            ring_payload: has(init::OVER_IO_URING).then_some(pages),
+            expires_names: has(init::HAS_EXPIRE_ONLY),
+            connection,
+        })
     }
-    let asked = arguments.record()?;
-    let more_flags = arguments.record().unwrap_or(0_u32);
-    let wishes = wishes(fs, passthrough, rings);
-    let answer = answer(asked, more_flags, wishes, fs.is_stacked());
-    let body = answer.as_ref().map_or(&[][..], IntoBytes::as_bytes);
-    let error = answer.map_or_else(|errno| -errno.raw_os_error(), |_| 0);
-    let out = OutHeader::new(header.unique, error, body.len());
-    rustix::io::write(connection, &[out.as_bytes(), body].concat())?;
-    let answer = answer?;
-    let has = |flag| u64::from(answer.flags2) << 32 & flag != 0;
-    let pages = usize::from(answer.max_pages).saturating_mul(page_size());
-    Ok(Agreed {
-        passthrough: has(init::PASSTHROUGH),
-        ring_payload: has(init::OVER_IO_URING).then_some(pages),
-    })
 }

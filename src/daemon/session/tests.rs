@@ -16,7 +16,7 @@ use super::*;
 use crate::daemon::auditor::{Sink, SinkKind};
 use crate::daemon::fuse_mount::mount;
 use crate::daemon::fuse_mount::tests::Place;
-use crate::fuse::samples::service;
+use crate::fuse::samples::{connect, service};
 use crate::fuse::{NoRings, Plan, Rings, Service};
 use crate::os::catch_signals;
 use crate::records::{AuditConfig, LogFormat};
@@ -79,7 +79,7 @@ fn daemon() {
             let coherence = Arc::clone(&service.coherence);
             say(&format!(
                 "ended {:?}",
-                Connection::open(service, rings, mounted.fuse_fd).and_then(|connection| {
+                connect(service, rings, mounted.fuse_fd).and_then(|connection| {
                     // Kept for good, which is the wrong thing to do.
                     std::mem::forget(connection.forgetting());
                     session(mounted.attached, coherence).serve(

@@ -7,10 +7,9 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::fs::{Answer, ROOT};
-use crate::fuse::Connection;
 use crate::fuse::layout::InHeader;
 use crate::fuse::request::Arguments;
-use crate::fuse::samples::service;
+use crate::fuse::samples::{connect, service};
 
 static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
@@ -78,8 +77,7 @@ fn f7_a_panic_anywhere_in_a_request_costs_that_request_and_is_logged_with_its_na
     let kernel = Kernel(ours);
     let (tell, told) = std::sync::mpsc::channel();
     let session = std::thread::spawn(move || {
-        let connection =
-            Connection::open(service, Err(NoRings::Off), OwnedFd::from(theirs)).unwrap();
+        let connection = connect(service, Err(NoRings::Off), theirs.into()).unwrap();
         tell.send(connection.metrics()).unwrap();
         connection.run(drop).unwrap();
     });

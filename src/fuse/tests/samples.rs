@@ -1,10 +1,12 @@
 //! What unit tests serve.
 
+use std::io;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Passthrough, Service};
+use super::{Connection, Handshake, NoRings, Passthrough, Rings, Service};
 use crate::backing::Dir;
 use crate::coherence::{Coherence, Keeping, Times};
 use crate::fs::Utf8Fs;
@@ -30,4 +32,15 @@ pub(crate) fn service(directory: &Path, threads: usize) -> Service {
         readers: threads,
         about: Arc::default(),
     }
+}
+
+/// Agrees with the kernel at the other end of `fuse_fd` on how to talk.
+pub(crate) fn connect(
+    service: Service,
+    rings: Result<Rings, NoRings>,
+    fuse_fd: OwnedFd,
+) -> io::Result<Connection> {
+    let fs = &service.coherence.fs;
+    let handshake = Handshake::agree(fuse_fd, fs, service.passthrough, rings.is_ok())?;
+    Ok(Connection::new(handshake, service, rings))
 }

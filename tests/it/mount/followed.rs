@@ -16,7 +16,7 @@ use utf8fs::backing::FileHandle;
 
 use super::coherence::{HEARD, SLOW};
 use super::nested::Beside;
-use crate::support::mount::mounted;
+use crate::support::mount::{binary, mounted};
 use crate::support::wait::{until, within};
 use crate::support::{Mount, Tree, at, memory, needs, status};
 
@@ -612,4 +612,87 @@ fn what_is_removed_below_is_forgotten_also_where_events_are_lost() {
     within(10 * SLOW, || inodes(&mount) <= FEW);
     assert_eq!(status::of(&mount.point())["watch"]["overflows"], 1);
     mount.stop();
+}
+
+/// The first request of a kernel (`FUSE_INIT`) that has every feature but `FUSE_HAS_EXPIRE_ONLY`, in hexadecimal digits.
+fn init_without_expiry() -> String {
+    const WITHOUT_EXPIRY: u32 = !(1 << (35 - 32));
+    // Length, operation, the id of the first request (two halves), and six fields of nobody; then the versions, the read-ahead,
+    // and all flags.
+    let fields = [
+        104,
+        26,
+        2,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        7,
+        45,
+        131_072,
+        u32::MAX,
+        WITHOUT_EXPIRY,
+    ];
+    let octets = fields.iter().flat_map(|field| field.to_ne_bytes());
+    octets.map(|octet| format!("{octet:02x}")).collect()
+}
+
+/// An older kernel would drop names that it is to look up anew, with all that is mounted on them. Vendors give theirs features of
+/// later ones: the version does not tell.
+#[test]
+fn f5_changes_are_followed_only_where_the_kernel_says_that_it_expires_names() {
+    if !needs::root("fanotify") || !needs::program("strace", "another kernel") {
+        return;
+    }
+    let inject = format!(
+        "inject=read:when=1:poke_exit=@arg2={}",
+        init_without_expiry()
+    );
+    let strace = [
+        "strace",
+        "-D",
+        "-f",
+        "-o",
+        "/dev/null",
+        "-P",
+        "/dev/fuse",
+        "-e",
+        "trace=read",
+        "-e",
+        &inject,
+    ];
+    let tree = Tree::new();
+    tree.file(b"caf\xE9", b"content");
+    let mount = Mount::start_under(&tree, &strace, &["--from", "iso-8859-1"]);
+    assert_eq!(
+        at::read(mount.dir(), "café".as_bytes()).unwrap(),
+        b"content"
+    );
+    let status = status::of(&mount.point());
+    assert_eq!(status["watch"], serde_json::Value::Null);
+    let reason = status["unwatched"].as_str().unwrap().to_owned();
+    assert!(reason.contains("FUSE_HAS_EXPIRE_ONLY"), "{reason}");
+    mount.stop();
+
+    let output = Command::new(strace[0])
+        .args(&strace[1..])
+        .args([
+            binary(),
+            "mount",
+            "--cache",
+            "watch",
+            "--audit-log",
+            "/dev/null",
+        ])
+        .args([tree.backing(), tree.point()])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let said = String::from_utf8(output.stderr).unwrap();
+    let refusal = format!("error: --cache watch is not possible: {reason}\n");
+    assert!(said.contains(&refusal), "{said}");
+    assert_eq!(mounted(&tree.point()), None);
 }
