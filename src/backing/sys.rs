@@ -22,6 +22,7 @@ use rustix::thread::UnshareFlags;
 use super::calls;
 
 /// A block of so many bytes is mapped by itself.
+#[cfg(target_env = "gnu")]
 const LARGE_BLOCK: libc::c_int = 128 << 10;
 
 /// Most bytes in a file handle, `MAX_HANDLE_SZ` of the kernel.

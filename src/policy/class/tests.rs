@@ -470,7 +470,11 @@ fn what_leans_on_a_forbidden_character_is_found_too() {
 
 #[test]
 fn the_tables_of_joiners_ascend() {
-    use super::joiner_table::*;
+    use super::joiner_table::{
+        CONJUNCT_LETTERS, CONJUNCT_MARKS, DEPENDENT_VOWELS, HAS_PRESENTATIONS, HAS_VS1, HAS_VS2,
+        HAS_VS3, IDEOGRAPHS, JOINS_NEXT, JOINS_PREVIOUS, MONGOLIAN_LETTERS, PICTOGRAPHS,
+        REORDERED_MARKS, TRANSPARENT, VIRAMAS,
+    };
     for table in [
         JOINS_NEXT,
         JOINS_PREVIOUS,

@@ -159,7 +159,7 @@ fn f3_a_file_bound_by_itself_is_stale_when_it_was_replaced_and_a_bound_directory
     let mut new = File::create(inside.join("new")).unwrap();
     new.write_all(b"new").unwrap();
     drop(new);
-    std::fs::rename(inside.join("new"), inside.join("file")).unwrap();
+    at::rename(at::open_dir_path(&inside), b"new", b"file").unwrap();
     let stale = std::fs::read(&target).unwrap_err();
     assert_eq!(stale.raw_os_error(), Some(Errno::STALE.raw_os_error()));
     assert_eq!(std::fs::read(directory.join("file")).unwrap(), b"new");

@@ -41,10 +41,14 @@ fn install(helper: Helper, tree: &Tree) -> Installed {
     };
     symlink(binary(), layer.join(name)).unwrap();
     let sbin = std::fs::canonicalize("/sbin").unwrap();
-    let layers = format!("lowerdir={}:{}", layer.display(), sbin.display());
+    let layers = format!("lowerdir={}:{}", text(&layer), text(&sbin));
     let layers = std::ffi::CString::new(layers).unwrap();
     mount("overlay", &sbin, "overlay", MountFlags::RDONLY, &*layers).unwrap();
     Installed(sbin)
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
 }
 
 fn mount_8(arguments: &[&str], operands: &[&Path]) -> Output {
@@ -146,8 +150,8 @@ fn f1_set_user_id_programs_and_devices_work_where_a_line_of_fstab_allows_them() 
     for (options, forbidden) in ROWS {
         let fstab = format!(
             "{} {} fuse.utf8fs {options},noauto,nofail,x-systemd.requires-mounts-for=/srv 0 0\n",
-            tree.backing().display(),
-            tree.point().display(),
+            text(&tree.backing()),
+            text(&tree.point()),
         );
         let file = tree.parent().join("fstab");
         std::fs::write(&file, &fstab).unwrap();

@@ -79,9 +79,9 @@ impl Transaction {
         command.env("SYSTEMD_LOG_TARGET", "console");
         let output = command.output().unwrap();
         assert!(output.status.success(), "{output:?}");
-        let said = String::from_utf8_lossy(&output.stderr);
+        let said = String::from_utf8(output.stderr).unwrap();
         assert!(!said.contains("ordering cycle"), "{said}");
-        Self(String::from_utf8_lossy(&output.stdout).into_owned())
+        Self(String::from_utf8(output.stdout).unwrap())
     }
 
     /// The units in a relation such as `Requires` or `After` to a unit.
