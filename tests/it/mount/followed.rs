@@ -541,7 +541,11 @@ fn fill_and_look(tree: &Tree, mount: &Mount<'_>, count: usize) -> Vec<Vec<u8>> {
     let name = |number: usize| {
         let name = format!(
             "many/caf{}{number}",
-            if number % 2 == 0 { "e" } else { "\u{e9}" }
+            if number.is_multiple_of(2) {
+                "e"
+            } else {
+                "\u{e9}"
+            }
         );
         let octets = name.chars().map(|c| u8::try_from(u32::from(c)).unwrap());
         octets.collect::<Vec<u8>>()
@@ -550,7 +554,7 @@ fn fill_and_look(tree: &Tree, mount: &Mount<'_>, count: usize) -> Vec<Vec<u8>> {
     for (number, name) in names.iter().enumerate() {
         match number % 4 {
             0 | 1 => at::mkdir(&below, name).unwrap(),
-            _ => drop(at::write_new(&below, name, b"").unwrap()),
+            _ => at::write_new(&below, name, b"").unwrap(),
         }
     }
     tree.until_idle();
