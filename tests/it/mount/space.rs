@@ -1,4 +1,5 @@
-//! Law F5: the space of a file that was removed below is free, also while the kernel knows the file.
+//! The space of a removed file is free: at once where it was removed above, soon where it was removed below (law F5), also while the kernel
+//! knows the file.
 
 use std::time::{Duration, Instant};
 
@@ -127,5 +128,40 @@ fn f5_the_space_of_a_file_that_is_removed_below_is_free_in_a_second_in_a_user_s_
             assert!(output.stdout.ends_with(b"file\n"), "{output:?}");
         });
         mount.stop();
+    }
+}
+
+/// Fills the filesystem with a file, takes that away through the mount, and writes as much again at once.
+fn assert_space_is_there(tree: &Tree, mount: &Mount<'_>, name: &str, remove: impl Fn(&str)) {
+    let path = |name: &str| tree.point().join(name);
+    let all = vec![1; usize::try_from(free(tree) - (1 << 20)).unwrap()];
+    for round in 0..5 {
+        std::fs::write(path(name), &all).unwrap();
+        std::fs::read(path(name)).unwrap();
+        list(mount);
+        remove(name);
+        std::fs::write(path("next"), &all).unwrap_or_else(|error| panic!("{round}: {error}"));
+        std::fs::remove_file(path("next")).unwrap();
+    }
+}
+
+#[test]
+fn the_space_of_a_file_that_is_removed_or_replaced_above_is_free_at_once() {
+    if !needs::root("a filesystem of its own below") {
+        return;
+    }
+    for options in [&[][..], &["--cache", "1"], &["--passthrough", "off"]] {
+        for name in ["big", "caf\u{e9}"] {
+            let tree = tree();
+            let mount = tree.mount(&[&["--from", "iso-8859-1"], options].concat());
+            assert_space_is_there(&tree, &mount, name, |name| {
+                std::fs::remove_file(tree.point().join(name)).unwrap();
+            });
+            assert_space_is_there(&tree, &mount, name, |name| {
+                std::fs::write(tree.point().join("small"), "").unwrap();
+                rustix::fs::rename(tree.point().join("small"), tree.point().join(name)).unwrap();
+            });
+            mount.stop();
+        }
     }
 }

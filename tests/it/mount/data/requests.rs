@@ -128,9 +128,9 @@ fn opening_and_closing_are_a_request_each() {
             OFlags::WRONLY | OFlags::APPEND,
             OFlags::RDWR,
         ] {
-            drop(at::open(mount.dir(), b"file", flags).unwrap());
             // What was written since the kernel had its attributes last is asked for once.
             at::stat(mount.dir(), b"file").unwrap();
+            drop(at::open(mount.dir(), b"file", flags).unwrap());
             let made = requests(&mount, || {
                 for _ in 0..10 {
                     drop(at::open(mount.dir(), b"file", flags).unwrap());
