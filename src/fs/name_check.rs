@@ -19,7 +19,7 @@ use crate::backing::{Dir, Stat};
 use crate::names::BackingName;
 
 /// Pauses in which a file that was closed is released: 3 ms.
-const RELEASE_PAUSES: usize = 6;
+pub(super) const RELEASE_PAUSES: usize = 6;
 
 /// The result of walking a path to an inode.
 #[derive(Debug)]

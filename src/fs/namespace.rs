@@ -3,17 +3,19 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::thread;
 
 use rustix::io::Errno;
 
 use super::audit::Operation;
 use super::directory::Directory;
 use super::inode::{Inode, OpenInode, Place};
-use super::inodes::{By, Looked};
+use super::inodes::{By, Looked, PAUSE};
+use super::name_check::RELEASE_PAUSES;
 use super::resolve::{Making, NewName, Resolved};
 use super::{Caller, Entry, FsError, Utf8Fs, Waits};
 use crate::backing::ticks::is_before_this_tick;
-use crate::backing::{Dir, FileHandle, Stat, if_there, is_absent};
+use crate::backing::{Dir, FileHandle, Stat, if_there, is_absent, stat_filesystem};
 use crate::names::BackingName;
 use crate::os::credentials::{has_fowner, lower_fowner};
 use crate::os::{Privilege, act_as};
@@ -164,7 +166,32 @@ impl Utf8Fs {
             && !inode.is_directory()
         {
             inode.lose_place(directory, name);
+            self.await_release(&inode);
             self.free_space_of(&inode);
+        }
+    }
+
+    /// Waits a moment for the release of a file that has no name, if its space is needed: the kernel does not wait for it when a program
+    /// closes a file.
+    fn await_release(&self, inode: &Inode) {
+        let Some(file) = inode.open_file().filter(|_| inode.place().is_none()) else {
+            return;
+        };
+        let is_needed = match (Stat::of(&*file), stat_filesystem(&*file)) {
+            (Ok(stat), Ok(filesystem)) => {
+                let free = filesystem.f_bavail.saturating_mul(filesystem.f_frsize);
+                stat.nlink == 0 && stat.blocks.saturating_mul(512) > free
+            }
+            _ => false,
+        };
+        drop(file);
+        let mut pauses = 0..RELEASE_PAUSES;
+        while is_needed && inode.open_file().is_some() && pauses.next().is_some() {
+            thread::sleep(PAUSE);
+        }
+        if is_needed {
+            // The kernel's own hold on the file ends after ours.
+            thread::sleep(PAUSE);
         }
     }
 
