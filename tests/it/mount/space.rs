@@ -8,8 +8,8 @@ use rustix::fs::{OFlags, statvfs};
 use rustix::mount::{MountFlags, mount};
 
 use super::users::prepare_for_user;
-use crate::support::wait::within;
-use crate::support::{Mount, Tree, at, needs, user};
+use crate::support::wait::{until, within};
+use crate::support::{Mount, Tree, at, needs, status, user};
 
 /// Ten times as long as the daemon keeps the descriptor of a file that nobody uses. Reaching it is a failure.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -134,13 +134,17 @@ fn f5_the_space_of_a_file_that_is_removed_below_is_free_in_a_second_in_a_user_s_
 /// Fills the filesystem with a file, takes that away through the mount, and writes as much again at once.
 fn assert_space_is_there(tree: &Tree, mount: &Mount<'_>, name: &str, remove: impl Fn(&str)) {
     let path = |name: &str| tree.point().join(name);
+    // The kernel does not wait for the RELEASE of what a program closes.
+    let are_released = || status::of(&tree.point())["open"]["files"] == 0;
     let all = vec![1; usize::try_from(free(tree) - (1 << 20)).unwrap()];
     for round in 0..5 {
         std::fs::write(path(name), &all).unwrap();
         std::fs::read(path(name)).unwrap();
         list(mount);
+        until(are_released);
         remove(name);
         std::fs::write(path("next"), &all).unwrap_or_else(|error| panic!("{round}: {error}"));
+        until(are_released);
         std::fs::remove_file(path("next")).unwrap();
     }
 }
