@@ -6,27 +6,33 @@
 //!
 //! - By time: everything is kept for as long as `--cache` says, from `none` to `exclusive`.
 //! - By watching ([`Watched`]): what others change is heard of, and the kernel is notified.
+//!
+//! Which names the kernel may hold, and what it was told of them, is in one table ([`Dentries`]). An entry may be kept by the name that
+//! it is listed under, never by another spelling of that.
 
 mod cache_mode;
-mod kernel_names;
+mod changes;
+mod dentries;
 mod lists;
 mod renames;
 pub mod serving;
 pub mod watched;
+mod withdrawals;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
-pub use kernel_names::Name;
-use kernel_names::{ABSENT, DOUBTFUL, KernelNames};
+pub use dentries::Name;
+use dentries::{Dentries, Target};
 use lists::Lists;
 use renames::Renames;
 pub use watched::Kernel;
 use watched::Watched;
+use withdrawals::Withdrawals;
 
 use crate::backing::Stat;
 use crate::backing::watch::Watcher;
-use crate::fs::{Absence, Caller, Entry, FsError, Inode, Listed, NewEntry, Opened, Plus, Utf8Fs};
+use crate::fs::{Absence, Caller, Entry, FsError, Inode, Listed, Opened, Plus, Utf8Fs};
 
 /// A note about an inode: every change of what is in this directory is reported.
 const MARKED: u8 = 1;
@@ -97,23 +103,31 @@ pub struct Coherence {
     pub watched: Result<Arc<Watched>, String>,
     /// Present where lists are kept no longer than their attributes.
     lists: Option<Lists>,
+    dentries: Arc<Dentries>,
     renames: Renames,
-    told: KernelNames,
+    withdrawals: Arc<Withdrawals>,
+    /// The way to the kernel, while there is one.
+    kernel: OnceLock<Weak<dyn Kernel>>,
 }
 
 impl Coherence {
     /// The kernel's copy of `fs`, of which it has nothing yet.
     pub fn new(fs: Arc<Utf8Fs>, keeping: Keeping) -> Self {
         let times = keeping.times;
-        let watch = |watcher| Arc::new(Watched::new(Arc::clone(&fs), watcher, times));
-        let watched = keeping.watcher.map(watch);
+        let dentries = Arc::<Dentries>::default();
+        let watched = keeping.watcher.map(|watcher| {
+            let (fs, dentries) = (Arc::clone(&fs), Arc::clone(&dentries));
+            Arc::new(Watched::new(fs, dentries, watcher, times))
+        });
         Self {
             times,
             keeps_lists: keeping.keeps_lists,
             lists: watched.is_ok().then(Lists::default),
             watched,
+            dentries,
             renames: Renames::default(),
-            told: KernelNames::default(),
+            withdrawals: Arc::default(),
+            kernel: OnceLock::new(),
             fs,
         }
     }
@@ -146,24 +160,37 @@ impl Coherence {
         }
     }
 
-    /// Notes that the kernel is told that `name`, which was looked up, leads to the inode `number`.
-    fn tell(&self, name: Name<'_>, number: u64) {
-        let inode = |told| self.fs.inodes().get(told);
-        let doubt = |told| told == DOUBTFUL || inode(told).is_ok_and(|told| told.is_directory());
-        if let Some(before) = self.told.looked_up(name, number, doubt) {
+    /// Sets the way to the kernel, by which it is told what it is to forget.
+    pub fn notifies(&self, kernel: &Arc<dyn Kernel>) {
+        self.kernel.get_or_init(|| Arc::downgrade(kernel));
+    }
+
+    /// Notes that the kernel is told that `name`, which was looked up, leads to `target`, and that it may keep that for `kept`.
+    fn tell(&self, name: Name<'_>, target: Target, kept: Duration) {
+        let is_directory = |number| {
+            let inode = self.fs.inodes().get(number);
+            inode.is_ok_and(|inode| inode.is_directory())
+        };
+        if let Some(before) = self.dentries.looked_up(name, target, kept, is_directory) {
             self.fs.lost_name(before, name);
         }
     }
 
     /// Returns the timeouts of `entry`, which has the name `name` in `directory`.
     fn kept(&self, directory: &Inode, name: &[u8], entry: &Entry) -> Kept {
-        let may_be_kept = entry.is_only_name && self.renames.allows((directory.number, name));
+        let is_barred = || {
+            let name = (directory.number, name);
+            !self.renames.allows(name) || self.withdrawals.bar(name)
+        };
         let kept = match &self.watched {
             Ok(watched) => watched.keep_name(directory, entry),
             Err(_) => self.times.heard,
         };
         Kept {
-            name: if may_be_kept { kept } else { Duration::ZERO },
+            name: match entry.is_listed && !is_barred() {
+                true => kept,
+                false => Duration::ZERO,
+            },
             attributes: self.keep_attributes(&entry.inode, &entry.stat),
         }
     }
@@ -195,17 +222,23 @@ impl Coherence {
     /// # Errors
     /// Those of [`Utf8Fs::lookup`].
     pub fn lookup(&self, caller: Caller, node: u64, name: &[u8]) -> Result<(Entry, Kept), FsError> {
+        self.withdrawals.wait(caller, Some(node));
         let directory = self.fs.inodes().get(node)?;
         self.look_into(&directory);
+        if !self.fs.has_one_name(name) {
+            // Who changes the entry by another spelling has to know that the kernel may keep this one.
+            self.dentries
+                .is_being_looked_up((node, name), self.times.heard);
+        }
         let found = self.fs.lookup(caller, node, name);
         let entry = found.inspect_err(|_error| {
-            self.tell((node, name), ABSENT);
-            self.renames.looked_up(caller, (node, name), ABSENT);
+            self.tell((node, name), Target::Absent, Duration::ZERO);
+            self.renames.looked_up(caller, (node, name), Target::Absent);
         })?;
-        self.tell((node, name), entry.inode.number);
+        let target = Target::Inode(entry.inode.number);
         let kept = self.kept(&directory, name, &entry);
-        self.renames
-            .looked_up(caller, (node, name), entry.inode.number);
+        self.tell((node, name), target, kept.name);
+        self.renames.looked_up(caller, (node, name), target);
         Ok((entry, kept))
     }
 
@@ -219,204 +252,27 @@ impl Coherence {
             // Whoever waits for a file to come is to find it with the files that came before it (law F9).
             (_, Err(_)) if !self.keeps_lists => Duration::ZERO,
             (_, Err(_)) => self.times.heard,
-            (Absence::OfOne, Ok(watched)) => watched.keep_absence(&directory, name),
-            // Changes are reported by backing names, of which it may not be one.
-            (Absence::OfDecoded, Ok(_)) => Duration::ZERO,
-        }
-    }
-
-    /// Makes an entry in a directory.
-    ///
-    /// # Errors
-    /// Those of `make`.
-    pub fn make(
-        &self,
-        new: &NewEntry<'_>,
-        make: impl FnOnce(&Utf8Fs) -> Result<Entry, FsError>,
-    ) -> Result<(Entry, Kept), FsError> {
-        let directory = self.change(new.parent)?;
-        let entry = make(&self.fs)?;
-        Ok(self.made(&directory, new.name, entry))
-    }
-
-    /// Makes a file, and opens it with the flags of open(2).
-    ///
-    /// # Errors
-    /// Those of [`Utf8Fs::create`].
-    pub fn create(&self, new: &NewEntry<'_>, flags: i32) -> Result<(Entry, Kept, Opened), FsError> {
-        let directory = self.change(new.parent)?;
-        let (entry, opened) = self.fs.create(new, flags)?;
-        let (entry, mut kept) = self.made(&directory, new.name, entry);
-        if opened.is_mappable && !entry.stat.has_set_id() {
-            // Few write to what they have just made by a mapping, and all the others would be asked for its attributes.
-            kept.attributes = self.times.unheard.min(MAPPED);
-        }
-        Ok((entry, kept, opened))
-    }
-
-    /// Makes a file without a name, and opens it with the flags of open(2).
-    ///
-    /// # Errors
-    /// Those of [`Utf8Fs::tmpfile`].
-    pub fn tmpfile(
-        &self,
-        new: &NewEntry<'_>,
-        flags: i32,
-    ) -> Result<(Entry, Kept, Opened), FsError> {
-        let (entry, opened) = self.fs.tmpfile(new, flags)?;
-        let kept = Kept {
-            name: Duration::ZERO,
-            attributes: self.keep_attributes(&entry.inode, &entry.stat),
-        };
-        Ok((entry, kept, opened))
-    }
-
-    fn made(&self, directory: &Inode, name: &[u8], entry: Entry) -> (Entry, Kept) {
-        if let Ok(watched) = &self.watched {
-            watched.made(directory.number, name);
-        }
-        self.told.note((directory.number, name), entry.inode.number);
-        let kept = self.kept(directory, name, &entry);
-        (entry, kept)
-    }
-
-    /// Removes a name: by [`Utf8Fs::rmdir`] if it is that of a directory, else by [`Utf8Fs::unlink`].
-    ///
-    /// # Errors
-    /// Those of the two, and for a directory [`FsError::Stale`] as for [`rename`](Self::rename).
-    pub fn remove(
-        &self,
-        caller: Caller,
-        (parent, name): Name<'_>,
-        is_directory: bool,
-    ) -> Result<(), FsError> {
-        self.change(parent)?;
-        if is_directory {
-            let known = self.known(caller, (parent, name));
-            let rmdir = |_| self.fs.rmdir(caller, parent, name);
-            let removed = known.ok_or(FsError::Stale).and_then(rmdir);
-            self.renames.ended(caller, (parent, name), &removed);
-            removed?;
-            self.give_up(known);
-        } else {
-            let removed = self.leads_to((parent, name));
-            self.fs.unlink(caller, parent, name)?;
-            if let Some(removed) = removed {
-                self.fs.lost_name(removed, (parent, name));
+            // What comes by a backing name is expired by the name that this is decoded to as well.
+            (Absence::OfOne | Absence::OfDecoded, Ok(watched)) => {
+                watched.keep_absence(&directory, name)
             }
         }
-        // The number may be that of a new directory when the name is looked up next, which would make the name doubtful.
-        self.told.note((parent, name), ABSENT);
-        Ok(())
-    }
-
-    /// Returns the inode that a name leads to, as the kernel was told last; if that is not known any more, as it is now.
-    fn leads_to(&self, name: Name<'_>) -> Option<u64> {
-        self.told.number(name).or_else(|| {
-            let (_, inode) = self.fs.look(name.0, name.1)?;
-            Some(inode?.number)
-        })
-    }
-
-    /// The kernel marks the directory of this number as removed for good. If others put another in its place meanwhile, it is there still.
-    fn give_up(&self, number: Option<u64>) {
-        if let Some(Ok(inode)) = number.map(|number| self.fs.inodes().get(number)) {
-            inode.give_up_number();
-        }
-    }
-
-    /// The number of what the kernel knows by a name, [`ABSENT`] for nothing. `None` where that is in doubt, or a directory is there that
-    /// it does not know.
-    fn known(&self, caller: Caller, name: Name<'_>) -> Option<u64> {
-        let told = match self.told.number(name) {
-            Some(DOUBTFUL) => Some(self.renames.told(caller, name)?),
-            told => told,
-        };
-        let there = match self.fs.look(name.0, name.1) {
-            Some((stat, _)) if !stat.is_dir() => return told.or(Some(ABSENT)),
-            Some((_, inode)) => inode?.number,
-            None => ABSENT,
-        };
-        told.filter(|told| *told == there)
-    }
-
-    /// To be called before a name in a directory is changed.
-    fn change(&self, directory: u64) -> Result<Arc<Inode>, FsError> {
-        let directory = self.fs.inodes().get(directory)?;
-        directory.notes.set(IDLE, false);
-        Ok(directory)
-    }
-
-    /// Renames, with the flags of renameat2(2).
-    ///
-    /// # Errors
-    /// Those of [`Utf8Fs::rename`]; [`FsError::Stale`] where the kernel is to look the names up and ask again (`retry_estale`).
-    pub fn rename(
-        &self,
-        caller: Caller,
-        old: Name<'_>,
-        new: Name<'_>,
-        flags: u32,
-    ) -> Result<(), FsError> {
-        let is_exchange = flags & libc::RENAME_EXCHANGE != 0;
-        let (from, to) = (self.change(old.0)?, self.change(new.0)?);
-        if let Ok(watched) = &self.watched {
-            watched.move_names(&from, &to);
-            if is_exchange {
-                watched.move_names(&to, &from);
-            }
-        }
-        // A dentry that is moved to a name with several spellings must not be kept. Of two that are exchanged both are marked: which of
-        // the names has several can be another one when the rename is repeated.
-        let is_forgotten = |name: Name<'_>| {
-            let is_never_kept = self.times.unheard.is_zero() || !self.fs.has_one_spelling(name.1);
-            is_never_kept || self.renames.is_forgotten(caller, name)
-        };
-        let may = || {
-            let may = is_forgotten(old) & (!is_exchange || is_forgotten(new));
-            may.then_some(()).ok_or(FsError::Stale)
-        };
-        // Who moves a directory to another must be allowed to write to it (`vfs_rename`): the kernel has judged what it knew.
-        let is_moved = old.0 != new.0 && caller.uid != 0;
-        let may_replace = !is_exchange && self.told.number(new) != Some(ABSENT);
-        let known = |is_needed, name| match is_needed {
-            true => self.known(caller, name),
-            false => Some(ABSENT),
-        };
-        let lost = may_replace.then(|| self.leads_to(new)).flatten();
-        let replaced = known(is_moved || may_replace, new);
-        let are_known = known(is_moved, old).and(replaced).ok_or(FsError::Stale);
-        let renamed = are_known.and_then(|_| self.fs.rename(caller, old, new, flags, may));
-        if let Ok(there) = &renamed {
-            if !is_exchange {
-                self.give_up(replaced);
-            }
-            if let Some(lost) = lost.filter(|lost| there[0] != Some(*lost)) {
-                self.fs.lost_name(lost, new);
-            }
-            self.told.renamed(old, new, is_exchange);
-            let names = [new, old].into_iter().zip(there);
-            for (name, there) in names.take(1 + usize::from(is_exchange)) {
-                self.renames.replaced(name);
-                if let Ok(watched) = &self.watched {
-                    watched.made(name.0, name.1);
-                    // Others had renamed it: the dentry that the kernel has moved leads to another inode.
-                    if there.is_none() || self.told.number(name) != *there {
-                        watched.expire(name);
-                    }
-                }
-            }
-        }
-        self.renames.ended(caller, old, &renamed);
-        self.renames.ended(caller, new, &renamed);
-        renamed.map(drop)
     }
 
     /// The attributes of an inode.
     ///
     /// # Errors
     /// Those of [`Utf8Fs::getattr`].
-    pub fn getattr(&self, number: u64) -> Result<(Stat, Duration), FsError> {
+    pub fn getattr(&self, caller: Caller, number: u64) -> Result<(Stat, Duration), FsError> {
+        self.withdrawals.wait(caller, None);
+        self.attributes(number)
+    }
+
+    /// As [`getattr`](Self::getattr), for nobody who waits for a name to be expired.
+    ///
+    /// # Errors
+    /// Those of [`Utf8Fs::getattr`].
+    pub fn attributes(&self, number: u64) -> Result<(Stat, Duration), FsError> {
         let mut shown = self.fs.getattr(number)?;
         let (inode, stat) = &shown;
         if let Ok(watched) = &self.watched
@@ -478,8 +334,9 @@ impl Coherence {
             if let Some(entry) = entry {
                 if is_full {
                     self.forget(entry.inode.number, 1);
-                } else {
-                    self.tell((number, listed.name), entry.inode.number);
+                } else if let Some(kept) = kept {
+                    let target = Target::Inode(entry.inode.number);
+                    self.tell((number, listed.name), target, kept.name);
                 }
             }
             is_full

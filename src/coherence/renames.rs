@@ -10,7 +10,7 @@
 //! the lock of the directory from the second lookup to the rename. So the two are one step to all others, and a
 //! shared mark serves each in turn.
 //!
-//! A rmdir or rename of a doubtful name (`kernel_names`) is answered with `ESTALE` too. Then the caller's own lookup says what the
+//! A rmdir or rename of a doubtful name (`dentries`) is answered with `ESTALE` too. Then the caller's own lookup says what the
 //! kernel knows by the name.
 
 use std::collections::HashMap;
@@ -19,7 +19,7 @@ use std::time::Instant;
 
 use parking_lot::Mutex;
 
-use super::kernel_names::{ABSENT, Name};
+use super::dentries::{Name, Target};
 use crate::fs::{Caller, FsError};
 
 /// Most marks. A mark lasts until there are more: whoever holds the lock of a directory can delay a rename for as long as he likes.
@@ -29,8 +29,8 @@ const MOST: usize = 4096;
 #[derive(Debug)]
 struct Mark {
     caller: Caller,
-    /// The inode that the caller was told of when it looked the name up since. The kernel keeps the name no more then.
-    told: Option<u64>,
+    /// What the caller was told that the name leads to when it looked it up since. The kernel keeps the name no more then.
+    told: Option<Target>,
     since: Instant,
 }
 
@@ -101,20 +101,20 @@ impl Renames {
 
     /// May the kernel keep this name?
     pub(super) fn allows(&self, name: Name<'_>) -> bool {
-        let bars = |mark: &Mark| mark.told != Some(ABSENT);
+        let bars = |mark: &Mark| mark.told != Some(Target::Absent);
         !self.with(name, |marks| marks.iter().any(bars))
     }
 
-    /// Notes that `caller` looked a name up, which leads to the inode `number`, and that the kernel was told not to keep it if it is marked.
-    pub(super) fn looked_up(&self, caller: Caller, name: Name<'_>, number: u64) {
+    /// Notes that `caller` looked a name up, which leads to `target`, and that the kernel was told not to keep it if it is marked.
+    pub(super) fn looked_up(&self, caller: Caller, name: Name<'_>, target: Target) {
         self.with(name, |marks| {
             let own = marks.iter_mut().filter(|mark| mark.caller == caller);
-            own.for_each(|mark| mark.told = Some(number));
+            own.for_each(|mark| mark.told = Some(target));
         });
     }
 
-    /// The inode that `caller` was told of when it looked the name up since its call was answered with `ESTALE`.
-    pub(super) fn told(&self, caller: Caller, name: Name<'_>) -> Option<u64> {
+    /// What `caller` was told that the name leads to when it looked the name up since its call was answered with `ESTALE`.
+    pub(super) fn told(&self, caller: Caller, name: Name<'_>) -> Option<Target> {
         let own = |mark: &&mut Mark| mark.caller == caller;
         self.with(name, |marks| marks.iter_mut().find(own)?.told)
     }
@@ -143,7 +143,7 @@ impl Renames {
         let own = marks.and_then(|marks| marks.iter_mut().find(|mark| mark.caller == caller));
         if let Some(own) = own {
             own.since = Instant::now();
-            return own.told.take().is_some_and(|told| told != ABSENT);
+            return own.told.take().is_some_and(|told| told != Target::Absent);
         }
         all.make_room();
         all.by_name.entry(key).or_default().push(Mark {

@@ -4,7 +4,6 @@
 //! that this process makes are the kernel's own; of what others change it is notified. All names that it may keep for long
 //! are remembered, so that they can be expired where it was not heard what changed.
 
-mod absent;
 mod follow;
 mod queues;
 
@@ -15,10 +14,9 @@ use std::time::{Duration, SystemTime};
 
 use parking_lot::Mutex;
 
-use absent::AbsentNames;
 use queues::{Notice, Queues};
 
-use super::kernel_names::Name;
+use super::dentries::{Dentries, Name};
 use super::{ADRIFT, IDLE, MARKED, Times};
 use crate::backing::ticks::age;
 use crate::backing::watch::Watcher;
@@ -77,7 +75,7 @@ pub struct Watched {
     /// that would be wrong with them.
     keeps_at_rest: AtomicBool,
     queues: Queues,
-    absent: AbsentNames,
+    dentries: Arc<Dentries>,
 }
 
 /// Returns the time since a file's last change at `changed`, [`LONGEST`] at most. The kernel may keep attributes that
@@ -87,7 +85,12 @@ fn at_rest(changed: Time, now: SystemTime) -> Duration {
 }
 
 impl Watched {
-    pub(super) fn new(fs: Arc<Utf8Fs>, watcher: Watcher, times: Times) -> Self {
+    pub(super) fn new(
+        fs: Arc<Utf8Fs>,
+        dentries: Arc<Dentries>,
+        watcher: Watcher,
+        times: Times,
+    ) -> Self {
         Self {
             fs,
             times,
@@ -100,7 +103,7 @@ impl Watched {
             is_stalled: AtomicBool::new(false),
             keeps_at_rest: AtomicBool::new(false),
             queues: Queues::default(),
-            absent: AbsentNames::default(),
+            dentries,
         }
     }
 
@@ -235,7 +238,8 @@ impl Watched {
     /// Returns the timeout of a negative dentry in `directory`, where it may be kept at all.
     pub(super) fn keep_absence(&self, directory: &Inode, name: &[u8]) -> Duration {
         // Where it is not heard at once, whoever waits for a file to come is to find it with the files that came before it (law F9).
-        if !self.is_followed(directory) || !self.absent.add(directory.number, name) {
+        let name = (directory.number, name);
+        if !self.is_followed(directory) || !self.dentries.keep_absence(name, self.times.heard) {
             return Duration::ZERO;
         }
         // As above.
@@ -243,11 +247,6 @@ impl Watched {
             true => self.times.heard,
             false => Duration::ZERO,
         }
-    }
-
-    /// The name exists now: the kernel keeps no negative dentry of it.
-    pub(super) fn made(&self, directory: u64, name: &[u8]) {
-        self.absent.remove(directory, name);
     }
 
     /// Has the dentry of a name revalidated that leads elsewhere.

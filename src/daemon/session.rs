@@ -12,8 +12,8 @@ use super::auditor::Auditor;
 use super::policy_reload::Reloader;
 use super::program_log;
 use crate::coherence::{Coherence, Kernel};
+use crate::fuse::Connection;
 use crate::fuse::mounting::{Attached, UnmountOutcome};
-use crate::fuse::{Connection, Forgetting};
 use crate::names::Quoted;
 use crate::os::background::Daemon;
 use crate::os::sd_notify::Manager;
@@ -62,7 +62,9 @@ impl Session {
         thread::scope(|scope| {
             let watcher = thread::Builder::new().name("signals".to_owned());
             let watcher = watcher.spawn_scoped(scope, || self.watch(&mut signals))?;
-            let follower = follow(&self.coherence, connection.forgetting(), end);
+            let kernel: Arc<dyn Kernel> = Arc::new(connection.forgetting());
+            self.coherence.notifies(&kernel);
+            let follower = follow(&self.coherence, &kernel, end);
             let mut ready = Ok(());
             let result = connection.run(|answers| ready = self.start(answers, daemon));
             drop(keep_on);
@@ -190,11 +192,14 @@ impl Session {
 }
 
 /// Starts the thread that follows changes below, if they are to be followed, until the other side of `end` is closed. It holds the
-/// connection open, so it must not outlive the session.
-fn follow(coherence: &Coherence, kernel: Forgetting, end: PipeReader) -> Option<JoinHandle<()>> {
-    let kernel: Arc<dyn Kernel> = Arc::new(kernel);
+/// connection open, so that it must not outlive the session.
+fn follow(
+    coherence: &Coherence,
+    kernel: &Arc<dyn Kernel>,
+    end: PipeReader,
+) -> Option<JoinHandle<()>> {
     let watched = coherence.watched.as_ref().ok()?;
-    let follower = Arc::clone(watched);
+    let (follower, kernel) = (Arc::clone(watched), Arc::clone(kernel));
     thread::Builder::new()
         .name("changes".to_owned())
         .spawn(move || follower.follow(&kernel, end))

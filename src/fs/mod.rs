@@ -25,6 +25,7 @@ mod new_name;
 mod number;
 mod queries;
 mod readdir;
+mod rename;
 mod report;
 mod resolve;
 mod retries;
@@ -64,6 +65,7 @@ pub use make::NewEntry;
 pub use number::ROOT;
 pub use queries::{Absence, State};
 pub use readdir::{Listed, Plus};
+pub use rename::{RenamePlan, Renamed};
 use retries::Retries;
 use walk::Aside;
 
@@ -132,8 +134,8 @@ pub struct Entry {
     pub inode: Arc<Inode>,
     /// Its attributes. Those of a symlink tell the size of the stored target: to find out how it is shown can take long.
     pub stat: Stat,
-    /// Does nothing but a change of its own name change what the name stands for (law N10)?
-    pub is_only_name: bool,
+    /// Was it asked for by the name that it is listed under, so that the kernel may keep that (law N14)?
+    pub is_listed: bool,
     /// The place where it was seen before, if that is known and differs.
     pub left: Option<Place>,
 }

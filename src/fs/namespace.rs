@@ -2,20 +2,18 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
 use std::thread;
 
 use rustix::io::Errno;
 
 use super::audit::Operation;
-use super::directory::Directory;
 use super::inode::{Inode, OpenInode, Place};
 use super::inodes::{By, Looked, PAUSE};
 use super::name_check::RELEASE_PAUSES;
-use super::resolve::{Making, NewName, Resolved};
+use super::resolve::{Making, Resolved};
 use super::{Caller, Entry, FsError, Utf8Fs, Waits};
 use crate::backing::ticks::is_before_this_tick;
-use crate::backing::{Dir, FileHandle, Stat, if_there, is_absent, stat_filesystem};
+use crate::backing::{Dir, FileHandle, Stat, if_there, stat_filesystem};
 use crate::names::BackingName;
 use crate::os::credentials::{has_fowner, lower_fowner};
 use crate::os::{Privilege, act_as};
@@ -127,7 +125,7 @@ impl Utf8Fs {
         directory: &OpenInode,
         name: Resolved,
     ) -> Result<Entry, FsError> {
-        let is_only_name = self.is_only_name(&name);
+        let is_listed = self.is_listed_name(&name);
         let place = Place::new(directory.inode.number, name.backing, name.visible);
         let (dir, stat) = (directory.dir(), looked.stat);
         let is_by_name = matches!(looked.by, By::Name);
@@ -147,7 +145,7 @@ impl Utf8Fs {
             entered = self.inodes.enter(held, Some(&place))?;
         }
         let mut entry = entered.ok_or(FsError::Stale)?;
-        entry.is_only_name = is_only_name;
+        entry.is_listed = is_listed;
         Ok(entry)
     }
 
@@ -255,194 +253,5 @@ impl Utf8Fs {
             Err(error) if is_refused(&error) && has_fowner(caller.pid, caller.uid) => act(),
             done => done,
         }
-    }
-
-    /// Renames, with the flags of renameat2(2). Asks `may` before any change where the new name is one of several
-    /// spellings of the entry. Returns the numbers of what then has the new name, and the old one if both are exchanged,
-    /// where these are known.
-    ///
-    /// # Errors
-    /// The new name is refused, or the system's error, or that of `may`.
-    pub fn rename(
-        &self,
-        caller: Caller,
-        from: (u64, &[u8]),
-        to: (u64, &[u8]),
-        flags: u32,
-        may: impl FnOnce() -> Result<(), FsError>,
-    ) -> Result<[Option<u64>; 2], FsError> {
-        let source = self.open_to_change(caller, from.0)?;
-        let is_same = from.0 == to.0;
-        let target = match is_same {
-            true => source.clone(),
-            false => self.open_to_change(caller, to.0)?,
-        };
-        if flags & libc::RENAME_EXCHANGE != 0 {
-            // Both names are there already: nothing new is made.
-            let new = self.existing(&target, to.1)?.ok_or(Errno::NOENT)?;
-            let old = self.existing(&source, from.1)?.ok_or(Errno::NOENT)?;
-            if !self.is_only_name(&new) || !self.is_only_name(&old) {
-                may()?;
-            }
-            let _renaming = self.inodes.begin_rename();
-            let old =
-                self.rename_entry(caller, (&source, from.1), (&target, &new.backing), flags)?;
-            let names = [(from.0, from.1), (to.0, to.1)];
-            let there = [
-                self.moved(names[0], &target, &new),
-                self.moved(names[1], &source, &old),
-            ];
-            self.settle(&target.fd, Waits::Names)?;
-            self.settle(&source.fd, Waits::Names)?;
-            return Ok(there);
-        }
-        let making = Making {
-            operation: Operation::Rename,
-            caller,
-            rules: self.rules(),
-            directory: target,
-            name: to.1,
-        };
-        let target = &making.directory;
-        let mut new = if flags & libc::RENAME_NOREPLACE == 0 {
-            self.new_name(&making)?
-        } else {
-            self.absent_name(&making)?
-        };
-        if !self.is_only_name(&new.entry) {
-            may()?;
-        }
-        if flags & libc::RENAME_WHITEOUT != 0 {
-            self.become_caller(caller, 0)?;
-        }
-        let replacing = &target.inode.as_directory()?.replacing;
-        let replacing = new.is_there.then(|| replacing.lock());
-        self.directory(&source)?.before_change()?;
-        let _renaming = self.inodes.begin_rename();
-        let (old, mut directory) = if new.terms.unique.is_some() {
-            self.rename_uniquely(&making, &source, from.1, &mut new, flags)?
-        } else {
-            self.directory(target)?.before_change()?;
-            let to = (target, &new.entry.backing);
-            let old = self.rename_entry(caller, (&source, from.1), to, flags)?;
-            (old, self.directory(target)?)
-        };
-        // A whiteout is left under the old name, so that only a new name comes.
-        let leaves_whiteout = flags & libc::RENAME_WHITEOUT != 0;
-        let gone = (!leaves_whiteout).then_some(&old.backing);
-        if !is_same || old.backing != new.entry.backing {
-            directory.changed(gone.filter(|_| is_same), Some(&new.entry.backing));
-        }
-        // No two directories are locked at once.
-        drop(directory);
-        if !is_same {
-            self.directory(&source)?.changed(gone, None);
-        }
-        if new.is_there {
-            self.overtake(&making, &mut new.entry)?;
-        }
-        drop(replacing);
-        let there = self.moved(from, target, &new.entry);
-        self.report(&making, &new);
-        self.settle(&target.fd, Waits::Names)?;
-        if !is_same {
-            self.settle(&source.fd, Waits::Names)?;
-        }
-        Ok([there, None])
-    }
-
-    /// Renames the entry that `name` means in `from` to `new` in `to`, and returns the names that it had.
-    fn rename_entry(
-        &self,
-        caller: Caller,
-        (from, name): (&OpenInode, &[u8]),
-        (to, new): (&OpenInode, &BackingName),
-        flags: u32,
-    ) -> Result<Resolved, FsError> {
-        let dir = from.dir();
-        let is_same = from.inode.number == to.inode.number;
-        let directories = if is_same { &[from][..] } else { &[from, to] };
-        let renamed = self.resolve(from, name, |old| {
-            let rename = || dir.rename(&old.backing, &to.dir(), new, flags);
-            let rename = || self.judged_as(caller, directories, rename);
-            match rename() {
-                Err(error) if is_absent(&error) && !dir.exists(&old.backing)? => return Ok(None),
-                // The error is about the new name; or the old one came since, and is renamed now (law T7).
-                Err(error) if is_absent(&error) => rename()?,
-                renamed => renamed?,
-            }
-            Ok(Some(old))
-        })?;
-        Ok(renamed.ok_or(Errno::NOENT)?)
-    }
-
-    /// Renames the entry `old` in `from` to `new`, while no other name comes into that directory.
-    ///
-    /// The old name is resolved before the new one's directory is locked: no two directories are locked at once.
-    fn rename_uniquely<'a>(
-        &'a self,
-        making: &'a Making<'_>,
-        from: &OpenInode,
-        old_name: &[u8],
-        new: &mut NewName,
-        flags: u32,
-    ) -> Result<(Resolved, Directory<'a>), FsError> {
-        let old = self.existing(from, old_name)?.ok_or(Errno::NOENT)?;
-        let to = &making.directory;
-        // A whiteout keeps the old name.
-        let is_leaving = from.inode.number == to.inode.number && flags & libc::RENAME_WHITEOUT == 0;
-        let leaving = is_leaving.then_some(&old.backing);
-        let mut directory = self.directory(to)?;
-        self.check_unique(making, &mut directory, new, leaving)?;
-        directory.before_change()?;
-        let (dir, new) = (from.dir(), &new.entry.backing);
-        let rename = || dir.rename(&old.backing, &to.dir(), new, flags);
-        self.judged_as(making.caller, &[from, to], rename)?;
-        Ok((old, directory))
-    }
-
-    /// Takes the place of an entry once more if others gave it the conforming name `new.visible` just before it was
-    /// replaced. Both would exist then, and the old one would still be visible (law N11). What the caller may not replace stays.
-    pub(super) fn overtake(&self, making: &Making<'_>, new: &mut Resolved) -> Result<(), FsError> {
-        let directory = &making.directory;
-        let own = new.visible.as_backing();
-        let is_stored_so = self.map.store_as.is_some() || own == new.backing;
-        let dir = directory.dir();
-        if is_stored_so || !self.map.policy.conforms(own.as_bytes()) || !dir.exists(&own)? {
-            return Ok(());
-        }
-        let rename = || dir.rename(&new.backing, &dir, &own, 0);
-        match self.judged_as(making.caller, &[directory], rename) {
-            Ok(()) => self
-                .directory(directory)?
-                .changed(Some(&new.backing), Some(&own)),
-            // Others gave the entry that name too.
-            Err(error) if is_absent(&error) => {}
-            Err(_) => return Ok(()),
-        }
-        new.backing = own;
-        Ok(())
-    }
-
-    /// Notes that what had the visible name `old` has another now, as its dentry in the kernel has, and returns the number of what is there,
-    /// if it is known.
-    fn moved(&self, old: (u64, &[u8]), directory: &OpenInode, new: &Resolved) -> Option<u64> {
-        let stat = directory.dir().stat_child(&new.backing).ok()?;
-        let mut known = self.inodes.all_known(&stat);
-        let first = known.next()?;
-        // Earlier files of that number may not be forgotten yet.
-        let is_there = |inode: &Arc<Inode>| self.is_now(inode, &directory.dir(), &new.backing);
-        let inode = match known.next() {
-            None => first,
-            Some(second) => [first, second].into_iter().chain(known).find(is_there)?,
-        };
-        let (backing, visible) = (new.backing.clone(), new.visible.clone());
-        let place = Place::new(directory.inode.number, backing, visible);
-        inode.lose_place(old.0, old.1);
-        match stat.has_several_names() {
-            true => inode.add_place(&place),
-            false => drop(inode.set_place(&place)),
-        }
-        Some(inode.number)
     }
 }

@@ -150,17 +150,47 @@ impl Utf8Fs {
         self.map.policy.conforms(name) && self.map.is_only_spelling(name)
     }
 
-    /// Does nothing but a change of its own name change what the name of an entry stands for (law N10)? Not where it is mapped, or
-    /// may be one spelling of several.
-    pub(super) fn is_only_name(&self, entry: &Resolved) -> bool {
-        let name = entry.visible.as_bytes();
-        !entry.alias
-            && name == entry.backing.as_bytes()
-            && if self.map.policy.conforms(name) {
-                self.map.is_only_spelling(name)
-            } else {
-                !self.map.has_spellings() && self.nobody_is_exempt()
-            }
+    /// Does a visible name conform, and is it the only name that leads to whatever has it, under whatever name that lies below?
+    pub fn has_one_name(&self, name: &[u8]) -> bool {
+        self.has_one_spelling(name) && !self.map.may_be_mapped(name)
+    }
+
+    /// Returns the name that an entry is listed under, if `name` is another spelling of it (law N10).
+    ///
+    /// # Errors
+    /// [`FsError::Stale`]: the directory is gone. Those of looking for the entry.
+    pub fn other_listed_name(
+        &self,
+        directory: u64,
+        name: &[u8],
+    ) -> Result<Option<VisibleName>, FsError> {
+        if self.has_one_spelling(name) && !self.map.may_be_escaped(name) {
+            return Ok(None);
+        }
+        let directory = self.open_inode(directory)?;
+        let found = self.existing(&directory, name)?;
+        let Some(found) = found.filter(|found| found.alias) else {
+            return Ok(None);
+        };
+        let listed = match self.map.itself(&found.backing) {
+            Some(itself) => Some(itself),
+            None => self.listed_as(&directory, &found.backing)?,
+        };
+        Ok(listed.filter(|listed| listed.as_bytes() != name))
+    }
+
+    /// Is an entry listed under the name that it was found by, until that name, its own or that of a sibling which comes below is changed
+    /// (law N14)? Not where it has to give way to a sibling: what is done to that would change its name.
+    pub(super) fn is_listed_name(&self, entry: &Resolved) -> bool {
+        if entry.alias {
+            return false;
+        }
+        if entry.visible.as_bytes() != entry.backing.as_bytes() {
+            return self.map.visible_alone(&entry.backing).as_ref() == Some(&entry.visible);
+        }
+        // One that does not conform was let through, and may be shown as another.
+        self.map.policy.conforms(entry.visible.as_bytes())
+            || !self.map.has_spellings() && self.nobody_is_exempt()
     }
 
     /// Returns the events that can end the absence of an entry `name`.

@@ -72,7 +72,7 @@ impl Connection {
     pub(crate) fn run(self, started: impl FnOnce(io::Result<()>)) -> io::Result<()> {
         let adapter = Arc::new(self.adapter);
         let (threads, readers) = (self.threads, self.readers);
-        let root = adapter.coherence.getattr(ROOT).map(drop);
+        let root = adapter.coherence.attributes(ROOT).map(drop);
         let root = root.map_err(|error| io::Error::from_raw_os_error(error.errno()));
         let Some((rings, payload)) = self.rings else {
             let by_device = device::start(&adapter, 0..threads, readers)?;

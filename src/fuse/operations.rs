@@ -187,7 +187,7 @@ impl Adapter {
     }
 
     fn getattr(&self, request: Request<'_>) -> Result<(Stat, Duration), FsError> {
-        let shown = self.coherence.getattr(request.node);
+        let shown = self.coherence.getattr(request.caller, request.node);
         self.fs.note_answer(request.caller, request.node, &shown);
         shown
     }

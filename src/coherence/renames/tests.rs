@@ -25,9 +25,9 @@ fn a_rename_is_let_through_when_its_own_caller_has_looked_the_name_up() {
     let renames = Renames::default();
     assert!(!renames.is_forgotten(A, (7, b"a")));
     assert!(!renames.allows((7, b"a")) && renames.allows((7, b"b")) && renames.allows((8, b"a")));
-    renames.looked_up(B, (7, b"a"), 9);
+    renames.looked_up(B, (7, b"a"), Target::Inode(9));
     assert!(!renames.is_forgotten(A, (7, b"a")) && !renames.is_forgotten(B, (7, b"a")));
-    renames.looked_up(A, (7, b"a"), 9);
+    renames.looked_up(A, (7, b"a"), Target::Inode(9));
     // Another rename of the same name comes first, and ends.
     renames.ended(B, (7, b"a"), &Ok(()));
     assert!(!renames.allows((7, b"a")));
@@ -45,7 +45,7 @@ fn n10_each_rename_of_callers_who_are_not_told_apart_is_answered_with_estale_onc
     assert!(!renames.is_forgotten(UNKNOWN, (7, b"a")), "one");
     assert!(!renames.is_forgotten(UNKNOWN, (7, b"a")), "another");
     // The kernel lets nobody in between this lookup and this rename.
-    renames.looked_up(UNKNOWN, (7, b"a"), 9);
+    renames.looked_up(UNKNOWN, (7, b"a"), Target::Inode(9));
     assert!(renames.is_forgotten(UNKNOWN, (7, b"a")), "one, again");
     renames.ended(UNKNOWN, (7, b"a"), &Ok(()));
     assert!(!renames.allows((7, b"a")), "the other is to come");
@@ -56,7 +56,7 @@ fn n10_each_rename_of_callers_who_are_not_told_apart_is_answered_with_estale_onc
         !renames.is_forgotten(UNKNOWN, (7, b"a")),
         "it is a new dentry"
     );
-    renames.looked_up(UNKNOWN, (7, b"a"), 9);
+    renames.looked_up(UNKNOWN, (7, b"a"), Target::Inode(9));
     assert!(renames.is_forgotten(UNKNOWN, (7, b"a")), "another, again");
     assert!(
         !renames.is_forgotten(UNKNOWN, (7, b"a")),
@@ -69,7 +69,7 @@ fn n10_each_rename_of_callers_who_are_not_told_apart_is_answered_with_estale_onc
 fn a_name_that_another_dentry_was_moved_to_is_looked_up_anew() {
     let renames = Renames::default();
     assert!(!renames.is_forgotten(A, (7, b"a")));
-    renames.looked_up(A, (7, b"a"), 9);
+    renames.looked_up(A, (7, b"a"), Target::Inode(9));
     renames.replaced((7, b"a"));
     assert!(!renames.is_forgotten(A, (7, b"a")));
 }
@@ -91,7 +91,7 @@ fn a_mark_lasts_until_there_are_too_many_and_goes_by_those_of_its_own_user_first
     assert!((MOST / 2..=MOST).contains(&renames.count()));
     assert!(is_marked(0), "of a user with one");
     assert!(!is_marked(1) && is_marked(most / 2 + 9) && is_marked(most));
-    renames.looked_up(OTHER, (0, b"a"), 9);
+    renames.looked_up(OTHER, (0, b"a"), Target::Inode(9));
     assert!(renames.is_forgotten(OTHER, (0, b"a")));
 }
 
@@ -120,7 +120,10 @@ fn an_ill_formed_name_is_not_compared_with_the_entry_that_has_its_bytes() {
     let coherence = coherence(below.path());
     coherence.lookup(A, ROOT, b"\xEA").unwrap_err();
     let known = |name| coherence.known(A, (ROOT, name));
-    assert_eq!((known(b"\xEA"), known(b"conforming")), (Some(ABSENT), None));
+    assert_eq!(
+        (known(b"\xEA"), known(b"conforming")),
+        (Some(Target::Absent), None)
+    );
 }
 
 /// Law N10: which of the two names has several spellings may be another one when the kernel asks again.
@@ -129,7 +132,8 @@ fn an_exchange_is_let_through_the_second_time_whatever_became_of_the_names() {
     let below = tempfile::tempdir().unwrap();
     let name =
         |directory: &str, file: &[u8]| below.path().join(directory).join(OsStr::from_bytes(file));
-    let (whole, mapped) = (&b"caf%E9"[..], &b"caf\xE9"[..]);
+    // With two signs it is a spelling of the second, which is listed with one.
+    let (whole, mapped) = (&b"caf%%E9"[..], &b"caf\xE9"[..]);
     for (directory, file) in [("a", whole), ("b", mapped)] {
         std::fs::create_dir(below.path().join(directory)).unwrap();
         std::fs::write(name(directory, file), "").unwrap();
@@ -170,10 +174,12 @@ fn a_directory_that_is_not_there_any_more_or_not_known_to_the_kernel_is_looked_u
     replace().unwrap();
     // What was told is forgotten, and where it was seen last says nothing of the kernel.
     let mut others = 0_u64..;
-    let is_told = || coherence.told.number((ROOT, b"x")).is_some();
+    let is_told = || coherence.dentries.target((ROOT, b"x")).is_some();
     while is_told() {
         let name = others.next().unwrap().to_ne_bytes();
-        coherence.told.note((1, &name), 1);
+        coherence
+            .dentries
+            .set((1, &name), Target::Inode(1), Duration::ZERO);
     }
     assert!(is_stale(remove()));
     lookup(b"x").unwrap();

@@ -213,7 +213,7 @@ impl Watched {
         }
         // From here on each notification may wait for whoever works in the directory.
         for (name, changed) in notice.names {
-            self.absent.remove(number, &name);
+            self.dentries.expired((number, &name));
             let is_leaving = changed.is_first
                 && changed.lost_by.iter().any(|handle| {
                     self.fs
@@ -235,6 +235,7 @@ impl Watched {
             if let Some(visible) = self.fs.visible_name(&name)
                 && visible.as_bytes() != &*name
             {
+                self.dentries.expired((number, visible.as_bytes()));
                 // Another entry may be visible so by now, as where the name was migrated.
                 if is_replaced && self.fs.is_absent(number, visible.as_bytes()) {
                     kernel.invalidate_name(number, visible.as_bytes());
@@ -244,7 +245,7 @@ impl Watched {
             }
         }
         for name in notice.expired {
-            self.absent.remove(number, &name);
+            self.dentries.expired((number, &name));
             kernel.expire_name(number, &name);
         }
         self.expire_swept(kernel, number, notice.swept, job);
@@ -263,7 +264,7 @@ impl Watched {
     fn expire_swept(&self, kernel: &dyn Kernel, number: u64, mut swept: Swept, job: &Job<'_>) {
         while job.step() {
             if let Some(name) = swept.absent.pop() {
-                self.absent.remove(number, &name);
+                self.dentries.expired((number, &name));
                 kernel.expire_name(number, &name);
             } else if let Some(inode) = swept.inodes.pop() {
                 if let Ok(inode) = self.fs.inodes().get(inode) {
@@ -304,7 +305,7 @@ impl Watched {
     /// worker for each directory.
     fn expire_everything(&self, kernel: &dyn Kernel, job: &Job<'_>) {
         let mut swept: HashMap<u64, Swept> = HashMap::new();
-        for (directory, name) in self.absent.all() {
+        for (directory, name) in self.dentries.absent_names() {
             swept.entry(directory).or_default().absent.push(name);
         }
         for number in self.fs.inodes().numbers().into_iter().chain([ROOT]) {

@@ -273,7 +273,7 @@ fn attributes_are_kept_for_as_long_as_their_changes_are_heard_of() {
     std::fs::write(busy.join("new"), "").unwrap();
     let (number, lasts) = looked_up(&coherence, b"dir");
     assert_eq!(lasts, TIMES.unheard);
-    let lasts = || coherence.getattr(number).unwrap().1;
+    let lasts = || coherence.attributes(number).unwrap().1;
     assert_eq!(lasts(), TIMES.unheard);
     until(|| lasts() == TIMES.heard);
     let changed = std::fs::metadata(busy).unwrap();
@@ -396,8 +396,8 @@ fn what_the_mount_makes_is_absent_no_more() {
     coherence
         .rename(CALLER, (ROOT, b"file"), (ROOT, b"renamed"), 0)
         .unwrap();
-    let absent = watched(&coherence).absent.all();
-    assert_eq!(absent, HashSet::from([(ROOT, b"other"[..].into())]));
+    let absent = coherence.dentries.absent_names();
+    assert_eq!(absent, [(ROOT, b"other"[..].into())]);
 }
 
 #[test]

@@ -35,8 +35,8 @@ pub(in crate::fs) enum By {
 }
 
 impl Inodes {
-    /// Enters the file that was looked at, or finds it, and counts one lookup. Whether `place` is its only name is for
-    /// the caller to say. `None` where it is not known and was looked at by its name alone, or has the number of another
+    /// Enters the file that was looked at, or finds it, and counts one lookup. Whether it is listed as `place` is for the
+    /// caller to say. `None` where it is not known and was looked at by its name alone, or has the number of another
     /// known file, perhaps only because it was not looked at by a descriptor: look at it closer.
     ///
     /// # Errors
@@ -165,7 +165,7 @@ impl Inodes {
         Entry {
             inode,
             stat,
-            is_only_name: false,
+            is_listed: false,
             left,
         }
     }

@@ -209,7 +209,7 @@ fn f2_a_directory_that_was_moved_out_is_not_followed() {
         mtime: SetTime::Omit,
     };
     let all = |_: Listed<'_>| false;
-    let rename = || fs.rename(CALLER, (dir, b"file"), (dir, b"made"), 0, || Ok(()));
+    let rename = || fs.rename_at_once(CALLER, (dir, b"file"), (dir, b"made"), 0);
     let set = fs.change_xattr(CALLER, dir, b"user.set", Some((b"x", 0)));
     for (what, result) in [
         ("create", fs.create(&made(), libc::O_RDWR).map(drop)),

@@ -40,10 +40,10 @@ fn f3_what_lies_below_a_directory_is_found_while_that_is_renamed() {
             scope.spawn(|| {
                 for round in 0..ROUNDS {
                     let (from, to) = (names[round % 2], names[1 - round % 2]);
-                    let may = || Ok(());
-                    let renamed = scratch
-                        .fs
-                        .rename(CALLER, (ROOT, from), (ROOT, to), flags, may);
+                    let renamed =
+                        scratch
+                            .fs
+                            .rename_at_once(CALLER, (ROOT, from), (ROOT, to), flags);
                     renamed.unwrap();
                 }
                 is_over.store(true, Ordering::Relaxed);
@@ -72,7 +72,7 @@ fn f3_a_file_that_loses_the_name_it_was_last_seen_by_is_found_by_another() {
         ("replaced", |scratch| {
             let replaced = scratch
                 .fs
-                .rename(CALLER, (ROOT, b"other"), (ROOT, b"last"), 0, || Ok(()));
+                .rename_at_once(CALLER, (ROOT, b"other"), (ROOT, b"last"), 0);
             replaced.unwrap();
         }),
     ];

@@ -185,7 +185,7 @@ impl<'a> VisibleDirectory<'a> {
             absent => absent?,
         }
         let (from, to) = ((self.number, old), (to.number, new));
-        let renamed = self.fs.rename(CALLER, from, to, flags, || Ok(()));
+        let renamed = self.fs.rename_at_once(CALLER, from, to, flags);
         renamed.map(drop).map_err(errno)
     }
 

@@ -107,8 +107,7 @@ fn f1_in_a_sticky_directory_a_file_of_another_is_neither_removed_nor_renamed_nor
         caller(1000, inside_pid),
         caller(0, weak_pid),
     ] {
-        let rename =
-            |old: &[u8], new: &[u8]| fs.rename(user, (ROOT, old), (ROOT, new), 0, || Ok(()));
+        let rename = |old: &[u8], new: &[u8]| fs.rename_at_once(user, (ROOT, old), (ROOT, new), 0);
         perm(unlink(user, b"third"));
         perm(rename(b"third", b"new").map(drop));
         perm(rename(if user.uid == 0 { b"other" } else { b"own" }, b"third").map(drop));
@@ -130,7 +129,7 @@ fn f1_in_a_sticky_directory_a_file_of_another_is_neither_removed_nor_renamed_nor
     }
     unlink(caller(1000, 0), b"own2").unwrap();
     let own = (ROOT, &b"own"[..]);
-    fs.rename(caller(1000, 0), own, (ROOT, b"new"), 0, || Ok(()))
+    fs.rename_at_once(caller(1000, 0), own, (ROOT, b"new"), 0)
         .unwrap();
     assert_eq!(
         at::list(std::fs::File::open(below.path()).unwrap()),
@@ -199,7 +198,7 @@ fn f1_names_and_attributes_are_changed_with_the_credentials_of_the_caller() {
         let value = Some((&b"value"[..], 0));
         acts_as(uid, fs.change_xattr(user, number, b"user.x", value));
         turn();
-        let rename = fs.rename(user, (ROOT, b"a"), (ROOT, b"b"), 0, || Ok(()));
+        let rename = fs.rename_at_once(user, (ROOT, b"a"), (ROOT, b"b"), 0);
         acts_as(uid, rename.map(drop));
         turn();
         acts_as(uid, fs.unlink(user, ROOT, b"b"));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::audit::{AuditLog, Counts};
-use super::{Caller, Config, LocksAt, NewEntry, Settings, Waits};
+use super::{Caller, Config, FsError, LocksAt, NewEntry, Renamed, Settings, Utf8Fs, Waits};
 use crate::codec::Charset;
 use crate::names::rules::{Exemptions, Rules, Terms};
 use crate::names::{Legacy, NameMap, OnViolation};
@@ -55,6 +55,19 @@ pub(crate) fn rules(map: &NameMap, exempt: Exemptions) -> Rules {
         section: None,
     };
     Rules::new(terms, Vec::new(), exempt)
+}
+
+impl Utf8Fs {
+    /// Renames, with the flags of renameat2(2), whatever the kernel may keep.
+    pub(crate) fn rename_at_once(
+        &self,
+        caller: Caller,
+        old: (u64, &[u8]),
+        new: (u64, &[u8]),
+        flags: u32,
+    ) -> Result<Renamed, FsError> {
+        self.rename(self.plan_rename(caller, old, new, flags)?)
+    }
 }
 
 /// A log that nobody reads.

@@ -24,7 +24,7 @@ fn errno(error: &FsError) -> i32 {
 fn rename(scratch: &Scratch, from: (u64, &[u8]), to: (u64, &[u8])) -> Result<(), i32> {
     scratch
         .fs
-        .rename(CALLER, from, to, 0, || Ok(()))
+        .rename_at_once(CALLER, from, to, 0)
         .map(drop)
         .map_err(|e| errno(&e))
 }
