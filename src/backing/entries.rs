@@ -60,8 +60,8 @@ impl Entries {
     /// # Errors
     /// Those of open(2); `ENOTDIR` if it is none; `EPERM` with `O_NOATIME` for who does not own the directory.
     pub fn open(fd: impl AsFd, flags: i32) -> io::Result<Self> {
-        let flags = flags & libc::O_NOATIME | libc::O_RDONLY | libc::O_DIRECTORY;
-        Ok(Self::new(file::reopen(fd, flags)?, vec![0; BUFFER].into()))
+        let fd = file::reopen_directory(fd, flags & libc::O_NOATIME | libc::O_RDONLY)?;
+        Ok(Self::new(fd, vec![0; BUFFER].into()))
     }
 
     /// Opens as [`Entries::open`], so that reading leaves the access time where that is for us to say.

@@ -103,6 +103,22 @@ pub fn reopen_known(fd: impl AsFd, kind: Kind, flags: i32) -> io::Result<OwnedFd
     counted(rustix::fs::open(path, flags, Mode::empty()))
 }
 
+/// Opens the directory of `fd` once more for reading, with these further open(2) flags and `O_CLOEXEC`.
+///
+/// # Errors
+/// `ENOTDIR`: it is none. Those of openat(2).
+pub fn reopen_directory(fd: impl AsFd, flags: i32) -> io::Result<OwnedFd> {
+    let fd = fd.as_fd();
+    let all = OFlags::from_bits_retain(flags.cast_unsigned()) | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    match counted(rustix::fs::openat(fd, c".", all, Mode::empty())) {
+        // To look for `.` in it takes the right to search it, which reading does not.
+        Err(error) if error.raw_os_error() == Some(libc::EACCES) => {
+            reopen_known(fd, Kind::Dir, flags | libc::O_DIRECTORY)
+        }
+        opened => opened,
+    }
+}
+
 /// Takes `O_DIRECT` from an open file, which then takes any buffer at any offset.
 ///
 /// # Errors

@@ -28,6 +28,17 @@ pub fn get(fd: impl AsFd, name: &[u8], value: &mut [u8]) -> io::Result<usize> {
     })
 }
 
+/// The same of a file that is open, not by `O_PATH`.
+///
+/// # Errors
+/// As for [`get`], but those of fgetxattr(2).
+pub fn get_of_open(fd: impl AsFd, name: &[u8], value: &mut [u8]) -> io::Result<usize> {
+    counted(match value.is_empty() {
+        true => rustix::fs::fgetxattr_query(fd, name),
+        false => rustix::fs::fgetxattr(fd, name, value),
+    })
+}
+
 /// Puts the names of all attributes, each ended by NUL, into `names`, and returns their length; as for [`get`].
 ///
 /// # Errors

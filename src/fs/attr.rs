@@ -61,8 +61,12 @@ impl Utf8Fs {
     /// # Errors
     /// The inode is gone, or the system's error.
     pub fn getattr(&self, number: u64) -> Result<(Arc<Inode>, Stat), FsError> {
-        let OpenInode { inode, fd, .. } = self.open_inode(number)?;
-        Ok(self.shown(inode, Stat::of(&*fd)?))
+        let inode = self.inodes.get(number)?;
+        let stat = match inode.open_file() {
+            Some(file) => Stat::of(&*file)?,
+            None => Stat::of(&*self.open_inode(number)?.fd)?,
+        };
+        Ok(self.shown(inode, stat))
     }
 
     fn shown(&self, inode: Arc<Inode>, mut stat: Stat) -> (Arc<Inode>, Stat) {
@@ -201,9 +205,13 @@ impl Utf8Fs {
     /// # Errors
     /// The inode is gone, or the system's error.
     pub fn getxattr(&self, number: u64, name: &[u8], value: &mut [u8]) -> Result<usize, FsError> {
-        let OpenInode { fd, .. } = self.open_inode(number)?;
         let is_acl = name == ACCESS_ACL || name == DEFAULT_ACL;
-        xattr::get(&*fd, name, value).map_err(|error| match error.raw_os_error() {
+        // Asked before the first write to a file, which is open then.
+        let got = match self.inodes.get(number)?.open_file() {
+            Some(file) => xattr::get_of_open(&*file, name, value),
+            None => xattr::get(&*self.open_inode(number)?.fd, name, value),
+        };
+        got.map_err(|error| match error.raw_os_error() {
             Some(libc::EOPNOTSUPP) if is_acl => Errno::NODATA.into(),
             _ => error.into(),
         })

@@ -91,7 +91,7 @@ pub const DAEMON: &[Call] = calls! {
     // Names and attributes.
     SYS_fstat, SYS_newfstatat, SYS_statx, SYS_fstatfs, SYS_faccessat2, SYS_getdents64, SYS_readlinkat, SYS_mkdirat, SYS_mknodat,
     SYS_symlinkat, SYS_linkat, SYS_unlinkat, SYS_renameat, SYS_renameat2, SYS_fchmodat, SYS_fchownat, SYS_utimensat,
-    SYS_getxattr, SYS_setxattr, SYS_listxattr, SYS_removexattr,
+    SYS_getxattr, SYS_fgetxattr, SYS_setxattr, SYS_listxattr, SYS_removexattr,
     // Changes of others.
     SYS_fanotify_mark: Marks,
     // Whom a thread acts for.

@@ -55,7 +55,7 @@ PEERS = (
 
 
 def ours(program, further):
-    """utf8fs as it is by default, without rings, with its names policy off, and with the strictest; all with these further options."""
+    """utf8fs as it is by default, without rings, with old names decoded, with its names policy off, and with the strictest; all with these further options."""
     mount = (str(program), "mount", *further)
     off = ("--legacy", "raw", "--on-violation", "report", "--quiet")
     strict = ("--profile", "portable", "--normalization", "nfc", "--from", "iso-8859-1")
@@ -66,6 +66,7 @@ def ours(program, further):
         for key, title, options in (
             ("utf8fs", "utf8fs", ()),
             ("utf8fs-device", "utf8fs, no rings", ("--uring", "off")),
+            ("utf8fs-latin1", "utf8fs", ("--from", "iso-8859-1")),
             ("utf8fs-off", "policy off", off),
             ("utf8fs-strict", "policy strict", strict),
         )

@@ -34,7 +34,22 @@ def of(suite, steps):
     return tuple(f"{suite}/{step}" for step in steps)
 
 
+OLD_NAMES = "utf8fs-latin1"
+LEGACY = ("walk", "long", "read")
+
+
+def old_names(when, clean, convmvfs):
+    """What old names may cost against the same names in UTF-8, and against convmvfs."""
+    return tuple(
+        Goal(f"legacy-{step}-{when}", f"old names, {when}: {step}", "cpu", (f"legacy/legacy-{step}-{when}",), 0,
+             ((f"legacy/clean-{step}-{when}", clean), ("convmvfs", convmvfs)), OLD_NAMES)
+        for step in LEGACY
+    )
+
+
 GOALS = (
+    *old_names("again", 1.1, 1.0),
+    *old_names("first", 1.3, 1.0),
     Goal("change", "create, rename, mkdir, rmdir", "cpu", of("metadata", ("create", "rename", "mkdir", "rmdir")), 0,
          (("bindfs", 1.0),), DEVICE),
     Goal("unlink", "unlink", "cpu", ("metadata/unlink",), 0, (("bindfs", 0.95),), DEVICE),

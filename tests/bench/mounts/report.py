@@ -19,6 +19,7 @@ MEASURES = {
 }
 # For each suite the measures of its tables. The first is what it is judged by, and what the page shows; the terminal shows both.
 TABLES = {
+    "legacy": ("cpu-seconds", "seconds"),
     "metadata": ("cpu", "wall"),
     "large": ("cpu", "wall"),
     "free": ("wall", "cpu"),
@@ -74,7 +75,7 @@ def table(result, key, measure):
                 continue
             star = "*" if goals.unsteady(result, key, step, each, base) else ""
             line.append(digits(values[each] * unit) + star)
-        ours, native = values.get(OURS), values.get("native")
+        ours, native = values.get(goals.OLD_NAMES if key == "legacy" else OURS), values.get("native")
         line.append(f"{ours / native:.2f}" if ours and native else "-")
         theirs = {each: values[each] for each in contestants if values[each] and each != "native" and not each.startswith(OURS)}
         best = min(theirs, key=theirs.get) if theirs else None

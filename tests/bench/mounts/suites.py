@@ -130,6 +130,27 @@ def large(rounds):
     return Suite("large", "A large directory", chunks, SINGLE, True, rounds, shared=True)
 
 
+LEGACY_STEPS = (
+    ("walk", "find -size", "find {tree} -size +1M"),
+    ("long", "ls -lR", "ls -lR {tree} >/dev/null"),
+    ("read", "read all files", "cat {tree}/*/* >/dev/null"),
+)
+
+
+def legacy(rounds):
+    """The same tree twice, which is made below: with Latin-1 names, and with names that conform."""
+    chunks = []
+    for key, title, command in LEGACY_STEPS:
+        for tree, names in (("legacy", "Latin-1 names"), ("clean", "UTF-8 names")):
+            steps = [
+                Step(f"{tree}-{key}-{when}", f"{title}, {names}, {word}", shell=command.format(tree=tree))
+                for when, word in (("first", "first time"), ("again", "again"))
+            ]
+            chunks.append(tuple(steps))
+    contestants = ("native", "utf8fs-latin1", "bindfs", "convmvfs")
+    return Suite("legacy", "A tree of Latin-1 names", tuple(chunks), contestants, True, rounds, shared=True)
+
+
 def policy(files, rounds):
     chunks = (
         (load("create", "create and close", "create", files=files),),
