@@ -7,7 +7,7 @@ use rustix::fs::StatVfs;
 use rustix::io::Errno;
 
 use super::inode::{Inode, OpenInode};
-use super::{Caller, FsError, Utf8Fs, Waits};
+use super::{Call, Caller, FsError, Utf8Fs, Waits};
 use crate::backing::{SetTime, Stat, file, stat_filesystem, xattr};
 use crate::os::credentials::InEffect;
 use crate::os::{Privilege, act_as, credentials};
@@ -93,7 +93,7 @@ impl Utf8Fs {
     ) -> Result<(Arc<Inode>, Stat), FsError> {
         let OpenInode { inode, fd, .. } = match handle {
             Some(_) => self.open_inode(number)?,
-            None => self.open_to_set(caller, number)?,
+            None => self.open_to_set(caller, Call::Attributes, number)?,
         };
         let has_owner = change.uid.is_some() || change.gid.is_some();
         let clears = match change.size {
@@ -186,7 +186,7 @@ impl Utf8Fs {
         name: &[u8],
         value: Option<(&[u8], i32)>,
     ) -> Result<(), FsError> {
-        let OpenInode { fd, .. } = self.open_to_set(caller, number)?;
+        let OpenInode { fd, .. } = self.open_to_set(caller, Call::ExtendedAttributes, number)?;
         act_as(self.settings.privilege, caller.uid, caller.gid)?;
         let _as_caller = match name {
             ACCESS_ACL => Some(self.clear_set_ids_as(caller, &Stat::of(&*fd)?, Clears::ByOwner)?),

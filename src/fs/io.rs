@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::descriptors::{Taken, Use};
 use super::handle::OpenFile;
 use super::inode::{Inode, InodeId};
-use super::{Caller, FsError, Utf8Fs};
+use super::{Call, Caller, FsError, Utf8Fs};
 use crate::backing::{FsType, Stat, file};
 use crate::os::act_as;
 use crate::os::credentials::{InEffect, may_keep_sgid, raise_fsetid};
@@ -70,10 +70,7 @@ impl Utf8Fs {
             }
             opened => opened,
         };
-        self.note_answer(caller, number, &opened);
-        if opened.is_ok() {
-            self.retries.end(caller);
-        }
+        self.note_answer(caller, Call::Open, number, &opened);
         opened
     }
 
@@ -95,7 +92,7 @@ impl Utf8Fs {
             }
             opened => opened?,
         };
-        let in_place = self.check_names(caller, &inode)?;
+        let in_place = self.check_names(caller, Call::Open, &inode)?;
         let path_only = match in_place.filter(|_| writes && !inode.is_elsewhere()) {
             // It is the inode itself, whose number no other file has while it is open.
             Some(in_place) => Some(self.inodes.descriptors.hold(&inode, in_place)),

@@ -11,7 +11,7 @@ use super::descriptors::{Taken, Use};
 use super::io::{KERNELS_OWN, Opened};
 use super::resolve::{Making, NewName};
 use super::retries::KernelName;
-use super::{Caller, Entry, FsError, Utf8Fs, Waits};
+use super::{Call, Caller, Entry, FsError, Utf8Fs, Waits};
 use crate::backing::{Dir, Kind, Stat, if_there};
 use crate::names::BackingName;
 use crate::os::{become_caller, credentials};
@@ -65,14 +65,13 @@ impl Utf8Fs {
                     directory: new.parent,
                     name: new.name.into(),
                 };
-                self.retries.note(caller, Some(name));
+                self.retries.note(caller, Call::Open, Some(name));
                 return Err(FsError::Stale);
             }
             made => made?,
         };
         let entry = self.enter(looked, &making.directory, made.entry)?;
         let opened = self.opened_made(caller, (opened, taken), &entry, flags)?;
-        self.retries.end(caller);
         Ok((entry, opened))
     }
 
@@ -86,7 +85,7 @@ impl Utf8Fs {
         }
         let pool = &self.inodes.descriptors.pool;
         let taken = pool.take(new.caller.uid, Use::File)?;
-        let directory = self.open_to_change(new.caller, new.parent)?;
+        let directory = self.open_to_change(new.caller, Call::Open, new.parent)?;
         self.become_caller(new.caller, new.umask)?;
         let _fsetid = credentials::raise_fsetid_for(new.mode)?;
         let dir = directory.dir();
@@ -120,11 +119,16 @@ impl Utf8Fs {
         operation: Operation,
         new: &NewEntry<'a>,
     ) -> Result<Making<'a>, FsError> {
+        let call = if operation == Operation::Create {
+            Call::Open
+        } else {
+            Call::Names
+        };
         Ok(Making {
             operation,
             caller: new.caller,
             rules: self.rules(),
-            directory: self.open_to_change(new.caller, new.parent)?,
+            directory: self.open_to_change(new.caller, call, new.parent)?,
             name: new.name,
         })
     }
@@ -241,7 +245,7 @@ impl Utf8Fs {
     /// The name is refused, or the system's error.
     pub fn link(&self, new: &NewEntry<'_>, number: u64) -> Result<Entry, FsError> {
         let making = self.making(Operation::Link, new)?;
-        let source = self.open_to_change(new.caller, number)?.fd;
+        let source = self.open_to_change(new.caller, Call::Names, number)?.fd;
         let kind = Stat::of(&*source)?.kind();
         let link = |dir: &Dir<&OwnedFd>, backing: &_| dir.link(&*source, backing);
         self.make_node(&making, new, kind, link)

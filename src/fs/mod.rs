@@ -66,6 +66,7 @@ pub use number::ROOT;
 pub use queries::{Absence, State};
 pub use readdir::{Listed, Plus};
 pub use rename::{RenamePlan, Renamed};
+pub use retries::Call;
 use retries::Retries;
 use walk::Aside;
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 use super::inode::{Inode, OpenInode, Place};
 use super::inodes::{ATTEMPTS, PAUSE};
 use super::number::ROOT;
-use super::retries::KernelName;
+use super::retries::{Call, KernelName};
 use super::{Caller, FsError, Utf8Fs};
 use crate::backing::{Dir, Stat};
 use crate::names::BackingName;
@@ -38,9 +38,14 @@ impl Utf8Fs {
     /// # Errors
     /// [`FsError::Stale`]: it is gone, a name that leads to it leads elsewhere by now, or it is a directory that was moved out of the
     /// backing directory.
-    pub(super) fn open_to_change(&self, caller: Caller, number: u64) -> Result<OpenInode, FsError> {
+    pub(super) fn open_to_change(
+        &self,
+        caller: Caller,
+        call: Call,
+        number: u64,
+    ) -> Result<OpenInode, FsError> {
         let open = self.open_inode(number)?;
-        let is_there = self.check_names(caller, &open.inode)?.is_some();
+        let is_there = self.check_names(caller, call, &open.inode)?.is_some();
         // What the names lead to lies below the root.
         if !is_there && open.inode.is_directory() {
             self.inodes.confine(&open, Duration::ZERO)?;
@@ -54,8 +59,13 @@ impl Utf8Fs {
     ///
     /// # Errors
     /// As for [`open_to_change`](Self::open_to_change).
-    pub(super) fn open_to_set(&self, caller: Caller, number: u64) -> Result<OpenInode, FsError> {
-        let opened = self.open_to_change(caller, number);
+    pub(super) fn open_to_set(
+        &self,
+        caller: Caller,
+        call: Call,
+        number: u64,
+    ) -> Result<OpenInode, FsError> {
+        let opened = self.open_to_change(caller, call, number);
         if matches!(opened, Err(FsError::Stale)) && self.has_open(caller, number) {
             self.retries.end(caller);
             return self.open_inode(number);
@@ -79,14 +89,26 @@ impl Utf8Fs {
 
     /// Notes that `caller` asks again if the answer about an inode is `ESTALE`. What he is told of when he looks the name up then is held, so
     /// that it can be reached though others remove it before he asks.
-    pub fn note_answer<T>(&self, caller: Caller, number: u64, answer: &Result<T, FsError>) {
+    pub fn note_answer<T>(
+        &self,
+        caller: Caller,
+        call: Call,
+        number: u64,
+        answer: &Result<T, FsError>,
+    ) {
         let is_stale = |error: &FsError| error.errno() == libc::ESTALE;
         if answer.as_ref().is_err_and(is_stale) && !self.retries.has(caller) {
             let inode = self.inodes.get(number).ok();
             let place = inode.and_then(|inode| inode.place());
             let name = place.as_ref().map(KernelName::of);
-            self.retries.note(caller, name);
+            self.retries.note(caller, call, name);
         }
+    }
+
+    /// Notes that a request of `caller` was answered with something else than `ESTALE`. Unless it is one that the kernel makes on the way to
+    /// what it repeats, the call that was answered with `ESTALE` is over.
+    pub fn end_retry(&self, caller: Caller) {
+        self.retries.end(caller);
     }
 
     /// Sees to it that the names by which the kernel may have reached an inode lead to it, unless `caller` did not use them. Returns a
@@ -97,17 +119,18 @@ impl Utf8Fs {
     pub(super) fn check_names(
         &self,
         caller: Caller,
+        call: Call,
         inode: &Arc<Inode>,
     ) -> Result<Option<OwnedFd>, FsError> {
         match self.walk_settled(inode) {
             Walked::Elsewhere(name) => {
                 if self
                     .retries
-                    .lets_pass(caller, self.inodes.told_at(inode), &name)
+                    .lets_pass((caller, call), self.inodes.told_at(inode), &name)
                 {
                     return Ok(None);
                 }
-                self.retries.note(caller, Some(name));
+                self.retries.note(caller, call, Some(name));
                 Err(FsError::Stale)
             }
             Walked::There(fd) => Ok(Some(fd)),

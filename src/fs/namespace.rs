@@ -11,7 +11,7 @@ use super::inode::{Inode, OpenInode, Place};
 use super::inodes::{By, Looked, PAUSE};
 use super::name_check::RELEASE_PAUSES;
 use super::resolve::{Making, Resolved};
-use super::{Caller, Entry, FsError, Utf8Fs, Waits};
+use super::{Call, Caller, Entry, FsError, Utf8Fs, Waits};
 use crate::backing::ticks::is_before_this_tick;
 use crate::backing::{Dir, FileHandle, Stat, if_there, stat_filesystem};
 use crate::names::BackingName;
@@ -216,7 +216,7 @@ impl Utf8Fs {
         name: &[u8],
         remove: impl Fn(&Dir<&OwnedFd>, &BackingName) -> io::Result<()>,
     ) -> Result<(), FsError> {
-        let directory = self.open_to_change(caller, parent)?;
+        let directory = self.open_to_change(caller, Call::Names, parent)?;
         self.directory(&directory)?.before_change()?;
         let remove = |found: Resolved| {
             let remove = || remove(&directory.dir(), &found.backing);

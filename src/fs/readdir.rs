@@ -9,7 +9,7 @@ use super::directory::Directory;
 use super::handle::OpenDirectory;
 use super::listed_names::ListedNames;
 use super::resolve::Resolved;
-use super::{Caller, Entry, FsError, Utf8Fs};
+use super::{Call, Caller, Entry, FsError, Utf8Fs};
 use crate::backing::{Entries, Kind, Stat, file, if_there};
 use crate::codec::charset::is_meaningless;
 use crate::names::{BackingName, Quoted, VisibleName};
@@ -47,7 +47,7 @@ impl Utf8Fs {
         let pool = &self.inodes.descriptors.pool;
         let taken = pool.take(caller.uid, Use::Directory)?;
         let at = self.open_directory(number)?;
-        self.check_names(caller, &at.inode)?;
+        self.check_names(caller, Call::Open, &at.inode)?;
         let open = || match self.settings.reads_quietly {
             true => Entries::open_quietly(&*at.fd),
             false => Entries::open(&*at.fd, flags),

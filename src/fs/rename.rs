@@ -9,7 +9,7 @@ use super::audit::Operation;
 use super::directory::Directory;
 use super::inode::{Inode, OpenInode, Place};
 use super::resolve::{Making, NewName, Resolved};
-use super::{Caller, FsError, Utf8Fs, Waits};
+use super::{Call, Caller, FsError, Utf8Fs, Waits};
 use crate::backing::is_absent;
 use crate::names::BackingName;
 
@@ -63,10 +63,10 @@ impl Utf8Fs {
         new: (u64, &'a [u8]),
         flags: u32,
     ) -> Result<RenamePlan<'a>, FsError> {
-        let source = self.open_to_change(caller, old.0)?;
+        let source = self.open_to_change(caller, Call::Names, old.0)?;
         let target = match old.0 == new.0 {
             true => source.clone(),
-            false => self.open_to_change(caller, new.0)?,
+            false => self.open_to_change(caller, Call::Names, new.0)?,
         };
         let (goal, gives_listed_names) = match flags & libc::RENAME_EXCHANGE != 0 {
             true => self.plan_exchange((&source, old.1), target, new)?,

@@ -5,6 +5,9 @@
 //! and asks once more, as the same thread (`retry_estale` in `include/linux/namei.h`, `do_filp_open` in `fs/namei.c`). What it asks for
 //! then is right: either the names lead there, or it was reached without them, by `/proc/self/fd` or from a working directory. If
 //! the second request fails too, the program sees the error.
+//!
+//! A call that ends with `ESTALE` for good, as fchmod(2) may, is not asked for again, and nothing tells so. So what is let pass is only the
+//! same call, and whatever else the thread asks for ends the matter.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,6 +25,28 @@ const AT_ONCE: Duration = Duration::from_secs(5);
 
 /// Longest time for which an answer to a LOOKUP is on its way.
 const ON_ITS_WAY: Duration = Duration::from_millis(50);
+
+/// A system call that the kernel repeats after `ESTALE`, by what is asked for at its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Call {
+    /// Opens a file or directory, which may make the file.
+    Open,
+    /// Changes owner, mode, times or size.
+    Attributes,
+    /// Sets or removes an extended attribute.
+    ExtendedAttributes,
+    /// Makes, removes or renames an entry.
+    Names,
+    /// Any: what was asked for is a step on the way, such as the target of a link.
+    Any,
+}
+
+impl Call {
+    /// Returns true if both may belong to one system call.
+    fn may_be(self, other: Self) -> bool {
+        self == other || self == Self::Any || other == Self::Any
+    }
+}
 
 /// A visible name in the directory of this number, as the kernel may have it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,6 +71,7 @@ impl KernelName {
 #[derive(Debug)]
 struct Refused {
     caller: Caller,
+    call: Call,
     since: Instant,
     /// The name that led elsewhere, if that was why.
     stale: Option<KernelName>,
@@ -79,12 +105,13 @@ pub(super) struct Retries {
 
 impl Retries {
     /// Notes that `caller` was answered with `ESTALE`, because a name leads elsewhere if one is given.
-    pub(super) fn note(&self, caller: Caller, stale: Option<KernelName>) {
+    pub(super) fn note(&self, caller: Caller, call: Call, stale: Option<KernelName>) {
         let mut refused = self.refused.lock();
         refused.retain(|other| other.caller != caller && other.is_recent());
         refused.truncate(MOST - 1);
         refused.push_front(Refused {
             caller,
+            call,
             since: Instant::now(),
             stale,
             is_looked_up: false,
@@ -103,14 +130,19 @@ impl Retries {
         self.is_any.load(Ordering::Acquire) && self.refused.lock().iter().any(is_expected)
     }
 
-    /// Returns true if `caller` may reach an inode though `stale` leads elsewhere: he did not use that name, since he was answered with
+    /// Returns true if `caller` may reach an inode for the same `call` though `stale` leads elsewhere: he did not use that name, since he was answered with
     /// `ESTALE` for it and has not looked it up; or the kernel was told of the inode after that, at `told_at`, so that a name led there
     /// since the call began. Not the caller need have been told: of several who look one name up at once one asks
     /// (`d_alloc_parallel` in fs/dcache.c).
-    pub(super) fn lets_pass(&self, caller: Caller, told_at: Instant, stale: &KernelName) -> bool {
+    pub(super) fn lets_pass(
+        &self,
+        (caller, call): (Caller, Call),
+        told_at: Instant,
+        stale: &KernelName,
+    ) -> bool {
         self.of(caller, |refused| {
-            refused.is_before(told_at)
-                || refused.stale.as_ref() == Some(stale) && !refused.is_looked_up
+            let is_unused = refused.stale.as_ref() == Some(stale) && !refused.is_looked_up;
+            refused.call.may_be(call) && (refused.is_before(told_at) || is_unused)
         })
     }
 
@@ -170,32 +202,49 @@ mod tests {
         let retries = Retries::default();
         let f = name(b"f");
         let before = Instant::now().checked_sub(Duration::from_secs(1)).unwrap();
-        assert!(!retries.lets_pass(A, before, &f));
-        retries.note(A, Some(f.clone()));
-        assert!(!retries.lets_pass(B, before, &f), "another caller");
-        assert!(!retries.lets_pass(A, before, &name(b"g")), "another name");
+        assert!(!retries.lets_pass((A, Call::Open), before, &f));
+        retries.note(A, Call::Open, Some(f.clone()));
         assert!(
-            retries.lets_pass(A, before, &f),
+            !retries.lets_pass((B, Call::Open), before, &f),
+            "another caller"
+        );
+        assert!(
+            !retries.lets_pass((A, Call::Open), before, &name(b"g")),
+            "another name"
+        );
+        assert!(
+            retries.lets_pass((A, Call::Open), before, &f),
             "not used: it was not looked up"
+        );
+        assert!(
+            !retries.lets_pass((A, Call::Names), before, &f),
+            "another call"
+        );
+        assert!(
+            retries.lets_pass((A, Call::Any), before, &f),
+            "a step on the way"
         );
         retries.looked_up(B, (1, b"f"));
         retries.looked_up(A, (1, b"g"));
         retries.looked_up(A, (2, b"f"));
-        assert!(retries.lets_pass(A, before, &f), "still not looked up");
+        assert!(
+            retries.lets_pass((A, Call::Open), before, &f),
+            "still not looked up"
+        );
         retries.looked_up(A, (1, b"f"));
         assert!(
-            !retries.lets_pass(A, before, &f),
+            !retries.lets_pass((A, Call::Open), before, &f),
             "used, and it leads elsewhere"
         );
         assert!(!retries.expects(before));
         let since = Instant::now();
         assert!(
-            retries.lets_pass(A, since, &f),
+            retries.lets_pass((A, Call::Open), since, &f),
             "it led there when it was looked up"
         );
         assert!(retries.expects(since));
         retries.end(A);
-        assert!(!retries.lets_pass(A, since, &f));
+        assert!(!retries.lets_pass((A, Call::Open), since, &f));
         assert!(!retries.has(A) && !retries.expects(since));
     }
 
@@ -203,7 +252,7 @@ mod tests {
     fn as_many_callers_are_known_as_there_is_room_for() {
         let retries = Retries::default();
         for pid in 0..=300 {
-            retries.note(Caller { pid, ..A }, None);
+            retries.note(Caller { pid, ..A }, Call::Names, None);
         }
         assert!(!retries.has(Caller { pid: 0, ..A }));
         assert!(retries.has(Caller { pid: 300, ..A }));

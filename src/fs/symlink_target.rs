@@ -14,7 +14,7 @@ use super::inode::{Inode, OpenInode, PLAIN_TARGET};
 use super::number::ROOT;
 use super::resolve::Making;
 use super::walk::{Halt, SOUGHT, Walk, components, is_no_way};
-use super::{Caller, FsError, Utf8Fs};
+use super::{Call, Caller, FsError, Utf8Fs};
 use crate::backing::{Stat, file, if_there};
 use crate::names::rules::{Mode, Terms};
 use crate::names::{BackingName, VisibleName};
@@ -47,7 +47,7 @@ impl Utf8Fs {
     /// all who go by it to another directory.
     pub fn readlink(&self, caller: Caller, number: u64) -> Result<Vec<u8>, FsError> {
         let OpenInode { inode, fd, .. } = self.open_inode(number)?;
-        self.check_names(caller, &inode)?;
+        self.check_names(caller, Call::Any, &inode)?;
         let target = file::readlink(&*fd)?;
         Ok(self.shown_target(&inode, &target)?.unwrap_or(target))
     }

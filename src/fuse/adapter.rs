@@ -140,6 +140,11 @@ impl Adapter {
             self.fs.begin(caller)?;
             self.answer(operation, request, reply)
         });
+        if let Some(caller) = caller.filter(|_| !operation.is_on_the_way())
+            && !matches!(done, Err(Errno::STALE))
+        {
+            self.fs.end_retry(caller);
+        }
         counted.has_failed = matches!(done, Ok(Done::Absent) | Err(_));
         Served {
             done,

@@ -57,6 +57,20 @@ impl Operation {
         self.into()
     }
 
+    /// Returns true if the kernel may make such a request on its way to what a system call asks for in the end: names are looked up, links
+    /// read, and rights to directories checked.
+    pub fn is_on_the_way(self) -> bool {
+        matches!(
+            self,
+            Self::Lookup
+                | Self::Readlink
+                | Self::Getattr
+                | Self::Statx
+                | Self::Access
+                | Self::Getxattr
+        )
+    }
+
     /// The one with this number, if it is known. Those with more arguments, or of several inodes, count as the plain ones.
     pub fn of(number: u32) -> Option<Self> {
         Self::from_repr(match number {

@@ -21,8 +21,8 @@ use crate::backing::{LockKind, LockRange, SetTime, Stat, Time};
 use crate::coherence::serving::Way;
 use crate::coherence::{Coherence, Kept, KeptList};
 use crate::fs::{
-    ACCESS_ACL, Change, Entry, FsError, Listed, LockCall, LockRequest, NewEntry, Opened, Plus,
-    Utf8Fs,
+    ACCESS_ACL, Call, Change, Entry, FsError, Listed, LockCall, LockRequest, NewEntry, Opened,
+    Plus, Utf8Fs,
 };
 
 impl Adapter {
@@ -188,7 +188,8 @@ impl Adapter {
 
     fn getattr(&self, request: Request<'_>) -> Result<(Stat, Duration), FsError> {
         let shown = self.coherence.getattr(request.caller, request.node);
-        self.fs.note_answer(request.caller, request.node, &shown);
+        self.fs
+            .note_answer(request.caller, Call::Any, request.node, &shown);
         shown
     }
 

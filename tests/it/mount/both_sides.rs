@@ -2,6 +2,8 @@
 //!
 //! Each case is done twice: by somebody above and somebody below, and by both in a bare directory. Afterwards the trees are the same.
 
+mod repeated;
+
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{Read, Write};
