@@ -3,6 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
+use rustix::io::Errno;
+
 use super::roots::{self, Root};
 use super::work::Work;
 use super::{arguments, earlier_rest};
@@ -20,6 +22,9 @@ use crate::tree::undo_journal::{Draft, Journal, JournalError, JournalPaths, Stat
 
 /// Plans each tree, and does it.
 pub(super) fn by_options(work: &Work<'_>) -> Result<(), CommandError> {
+    for root in &work.roots {
+        refuse_missing(root, work.args)?;
+    }
     for root in work.roots.iter().take_while(|_| !work.is_over()) {
         migrate(root, work, |draft| {
             let own = draft.metadata().ok();
@@ -27,6 +32,20 @@ pub(super) fn by_options(work: &Work<'_>) -> Result<(), CommandError> {
         })?;
     }
     Ok(())
+}
+
+/// Refuses a tree of which an entry was given that is missing, unless a migration that was stopped or killed is gone on with: the
+/// entry has its new name then.
+fn refuse_missing(root: &Root, args: &MigrateArgs) -> Result<(), CommandError> {
+    let Some(missing) = &root.missing else {
+        return Ok(());
+    };
+    let last = journals(root, args)?.earlier.pop();
+    let journal = last.and_then(|last| Journal::open(&last).ok());
+    match journal.is_some_and(|journal| journal.state().status == Status::Pending) {
+        true => Ok(()),
+        false => Err(roots::fault(missing)(Errno::NOENT.into())),
+    }
 }
 
 /// Has `fill` put what is to be done in a tree into a journal, and does it. A migration that was stopped or killed before is

@@ -1,6 +1,7 @@
 //! The trees that are migrated.
 
 use std::ffi::OsStr;
+use std::io::ErrorKind;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -23,6 +24,8 @@ pub(super) struct Root {
     pub(super) fd: OwnedFd,
     /// The entries that are in question.
     pub(super) filter: Filter,
+    /// An entry that was given and is missing: a migration that was killed may have renamed it.
+    pub(super) missing: Option<PathBuf>,
 }
 
 impl Root {
@@ -53,16 +56,19 @@ pub(super) fn open_all(args: &MigrateArgs) -> Result<Vec<Root>, CommandError> {
     };
     let mut roots: Vec<Root> = Vec::new();
     for path in &args.paths {
+        let missing = missing(path, args)?;
         let (directory, entry) = tree_of(path, args.own_name)?;
         let is_same =
             |root: &&mut Root| !root.filter.entries.is_empty() && root.path.as_path() == directory;
         let same = roots.iter_mut().find(is_same).filter(|_| entry.is_some());
         if let Some(same) = same {
             same.filter.entries.extend(entry);
+            same.missing = same.missing.take().or(missing);
         } else {
             let mut root = open(&directory, args.view)?;
             root.filter = filter.clone();
             root.filter.entries.extend(entry);
+            root.missing = missing;
             roots.push(root);
         }
     }
@@ -95,7 +101,6 @@ fn tree_of(path: &Path, has_own_name: bool) -> Result<(PathBuf, Option<Vec<u8>>)
     if is_dir && !has_own_name {
         return Ok((path.to_owned(), None));
     }
-    std::fs::symlink_metadata(path).map_err(&fault)?;
     // A link that is given is renamed itself, unless it leads to a directory.
     let absolute = if is_dir {
         path.canonicalize().map_err(&fault)?
@@ -118,7 +123,21 @@ fn tree_of(path: &Path, has_own_name: bool) -> Result<(PathBuf, Option<Vec<u8>>)
     Ok((parent.to_owned(), Some(name.as_bytes().to_vec())))
 }
 
-fn fault(path: &Path) -> impl Fn(std::io::Error) -> CommandError {
+/// Returns an argument that is missing where a migration may be gone on with that has renamed it.
+///
+/// # Errors
+/// It is missing, or cannot be looked at.
+fn missing(path: &Path, args: &MigrateArgs) -> Result<Option<PathBuf>, CommandError> {
+    match std::fs::symlink_metadata(path) {
+        Ok(_) => Ok(None),
+        Err(error) if args.apply && error.kind() == ErrorKind::NotFound => {
+            Ok(Some(path.to_owned()))
+        }
+        Err(error) => Err(fault(path)(error)),
+    }
+}
+
+pub(super) fn fault(path: &Path) -> impl Fn(std::io::Error) -> CommandError {
     |error| CommandError::usage(cannot_be("migrated", Quoted::of(path), &error))
 }
 
@@ -137,5 +156,6 @@ pub(super) fn open(path: &Path, is_view: bool) -> Result<Root, CommandError> {
         path: Name::of_path(&absolute),
         fd,
         filter: Filter::default(),
+        missing: None,
     })
 }

@@ -70,6 +70,55 @@ fn t4_what_planning_left_is_told_by_who_goes_on() {
     }
 }
 
+/// Law T4: what was given may have its new name by then.
+#[test]
+fn t4_files_and_own_names_that_have_changed_are_gone_on_with() {
+    const FILES: &[&[u8]] = &[b"backing/a\xE9", b"backing/b\xE9", b"backing/c\xE9"];
+    const OWN_NAME: &[&[u8]] = &[b"--own-name", b"backing/d\xE9"];
+    let arguments = |apply: &[&[u8]], given: &[&[u8]]| -> Vec<Vec<u8>> {
+        let fixed: [&[u8]; 3] = [b"migrate", b"--from", b"iso-8859-1"];
+        let all = [&fixed, apply, given].concat();
+        all.into_iter().map(<[u8]>::to_vec).collect()
+    };
+    let apply: [&[u8]; 3] = [b"--apply", b"--journal", b"journal"];
+    for (given, when) in [(FILES, 3), (FILES, 4), (OWN_NAME, 3)] {
+        let tree = Tree::new();
+        for name in [&b"a\xE9"[..], b"b\xE9", b"c\xE9"] {
+            tree.file(name, b"");
+        }
+        // Directories are renamed from the outermost in.
+        at::write_new(tree.directory(b"d\xE9"), b"in\xE9", b"").unwrap();
+        let before = snapshot::take(&tree.backing(), snapshot::Times::Kept);
+        let command = arguments(&apply, given);
+        let command: Vec<&OsStr> = command.iter().map(|word| OsStr::from_bytes(word)).collect();
+        let output = Command::new("timeout")
+            .args([PATIENCE, "strace", "-f", "-qq", "-o", "/dev/null", "-e"])
+            .arg(format!("inject=renameat2:signal=KILL:when={when}"))
+            .arg(env!("CARGO_BIN_EXE_utf8fs"))
+            .args(&command)
+            .current_dir(tree.parent())
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        assert_ne!(output.status.code(), Some(0), "{output:?}");
+        let command: Vec<&[u8]> = command.iter().map(|word| word.as_bytes()).collect();
+        let on = utf8fs(tree.parent(), &command).expect(0);
+        assert!(on.stderr.contains("going on with"), "{on:?}");
+        let left = snapshot::take(&tree.backing(), snapshot::Times::Ignored);
+        let is_given = |path: &[u8]| {
+            given == FILES && !path.starts_with(b"d") || given == OWN_NAME && path.starts_with(b"d")
+        };
+        for path in left.keys().filter(|path| is_given(path)) {
+            assert!(std::str::from_utf8(path).is_ok(), "{on:?}");
+        }
+        // Done: nothing of that name is there, and nothing is to be gone on with.
+        utf8fs(tree.parent(), &command).expect(2);
+        utf8fs(tree.parent(), &[b"undo", b"--apply", b"journal"]).expect(0);
+        let after = snapshot::take(&tree.backing(), snapshot::Times::Kept);
+        assert_eq!(after, before);
+    }
+}
+
 /// Law T4: neither is what could not be read forgotten.
 #[test]
 fn t4_what_planning_could_not_read_is_told_by_who_goes_on() {
