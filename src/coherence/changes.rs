@@ -247,6 +247,11 @@ impl Coherence {
         new: Name<'_>,
         flags: u32,
     ) -> Result<(), FsError> {
+        // The kernel asks for this only where it took the old name for another file than the new one, which it looks up each time
+        // (`vfs_rename` in fs/namei.c): others have replaced it. The dentry that it would move leads to the file that they replaced.
+        if old == new {
+            return Err(FsError::Stale);
+        }
         let is_exchange = flags & libc::RENAME_EXCHANGE != 0;
         let (from, to) = (self.change(old.0)?, self.change(new.0)?);
         // The kernel asks again once only: whatever is to be done before that is begun now.

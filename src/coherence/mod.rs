@@ -153,6 +153,28 @@ impl Coherence {
         inode.is_ok_and(|inode| !inode.is_as_told(&opened.stat))
     }
 
+    /// Opens a file.
+    ///
+    /// The kernel goes by the size that it has where it copies, maps or splices, and asks for no other (`generic_copy_file_checks` in
+    /// `fs/read_write.c`). So where somebody below has changed a file that is opened for reading, the answer is `ESTALE` once: with the name
+    /// that is looked up anew comes the size. Where somebody above may have written, which the kernel knows of, that is left.
+    ///
+    /// # Errors
+    /// Those of [`Utf8Fs::open`]; [`FsError::Stale`] where the kernel is to look the name up and ask again.
+    pub fn open(&self, caller: Caller, number: u64, flags: i32) -> Result<Opened, FsError> {
+        let inode = self.fs.inodes().get(number);
+        let reads = flags & libc::O_ACCMODE != libc::O_WRONLY;
+        let goes_by_old_size = reads && !self.times.unheard.is_zero();
+        let is_by_others =
+            goes_by_old_size && inode.is_ok_and(|inode| !inode.may_be_written_above());
+        let opened = self.fs.open(caller, number, flags)?;
+        if is_by_others && self.has_old_attributes(&opened) && self.fs.send_back(caller) {
+            self.fs.release(opened.handle);
+            return Err(FsError::Stale);
+        }
+        Ok(opened)
+    }
+
     /// To be called before something is read of a directory that the kernel is to keep.
     fn look_into(&self, directory: &Arc<Inode>) {
         if let Ok(watched) = &self.watched {

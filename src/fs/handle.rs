@@ -40,6 +40,8 @@ pub struct OpenDirectory {
     pub(super) listed: Mutex<ListedNames>,
     /// The directory.
     pub(super) at: OpenInode,
+    /// The thread that opened it.
+    pub(super) pid: u32,
     pub(super) _taken: Taken,
 }
 
@@ -64,6 +66,11 @@ impl<T> Handles<T> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         self.open.write().insert(number, Arc::new(handle));
         number
+    }
+
+    /// Returns true if `test` is true of one of them.
+    pub(super) fn any(&self, test: impl Fn(&T) -> bool) -> bool {
+        self.open.read().values().any(|handle| test(handle))
     }
 
     pub(super) fn get(&self, number: u64) -> Result<Arc<T>, FsError> {

@@ -36,6 +36,9 @@ pub(super) const STALE: u8 = 32;
 /// A symlink whose target is the same below and above. A target never changes.
 pub(super) const PLAIN_TARGET: u8 = 64;
 
+/// Was open for writing since the kernel was told of its attributes, which it then changed by itself.
+const WRITTEN: u8 = 128;
+
 /// The directory and name where an inode was last seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
@@ -223,7 +226,7 @@ pub struct Inode {
     told: AtomicU32,
     /// Set on each use of the descriptor; it stays open a round longer.
     used: AtomicBool,
-    /// [`GIVEN_UP`], [`UNPROVEN`], [`REGULAR`], [`MAPPABLE`], [`STALE`] and [`PLAIN_TARGET`].
+    /// [`GIVEN_UP`], [`UNPROVEN`], [`REGULAR`], [`MAPPABLE`], [`STALE`], [`PLAIN_TARGET`] and [`WRITTEN`].
     pub(super) marks: Flags,
     /// Flags to which the layer that sets them gives their meaning.
     pub notes: Flags,
@@ -263,6 +266,8 @@ struct Held {
     opened_at: Option<(Time, u64)>,
     /// Places where a file was seen before, the last one first.
     places: Vec<EarlierPlace>,
+    /// When the file was last seen elsewhere than at a place that was left out of these, since there were too many.
+    forgot_place: Option<Instant>,
 }
 
 /// A file that a program has open.
@@ -271,6 +276,8 @@ struct FileInUse {
     file: Weak<OwnedFd>,
     /// Can it be written to by a mapping?
     is_mappable: bool,
+    /// Can it be written to?
+    writes: bool,
     /// The thread that opened it.
     pid: u32,
 }
@@ -328,13 +335,19 @@ impl Inode {
     }
 
     /// Notes a file of this inode that the thread `pid` has opened, and whether it can be written to by a mapping.
-    pub(super) fn opened(&self, file: &Arc<OwnedFd>, pid: u32, is_mappable: bool) {
+    pub(super) fn opened(&self, file: &Arc<OwnedFd>, pid: u32, access: i32) {
+        let is_mappable = access == libc::O_RDWR;
+        let writes = access != libc::O_RDONLY;
         if is_mappable {
             self.marks.set(MAPPABLE, true);
+        }
+        if writes {
+            self.marks.set(WRITTEN, true);
         }
         let file = FileInUse {
             file: Arc::downgrade(file),
             is_mappable,
+            writes,
             pid,
         };
         self.state.lock().hold(|held| held.files.push(file));
@@ -351,10 +364,23 @@ impl Inode {
     /// Notes that a program has closed a file.
     pub(super) fn closed(&self, file: &Arc<OwnedFd>) {
         let gone = Arc::as_ptr(file);
+        let is_gone = |open: &FileInUse| std::ptr::eq(open.file.as_ptr(), gone);
         self.state.lock().hold(|held| {
-            held.files
-                .retain(|open| !std::ptr::eq(open.file.as_ptr(), gone));
+            if held.files.iter().any(|open| is_gone(open) && open.writes) {
+                self.marks.set(WRITTEN, true);
+            }
+            held.files.retain(|open| !is_gone(open));
         });
+    }
+
+    /// Returns true if somebody may have written to it above since the kernel was told of its attributes.
+    pub fn may_be_written_above(&self) -> bool {
+        let is_open = || {
+            let state = self.state.lock();
+            let held = state.held.as_ref();
+            held.is_some_and(|held| held.files.iter().any(|file| file.writes))
+        };
+        self.marks.has(WRITTEN) || is_open()
     }
 
     /// Is it open for reading and writing? Then it can be written to by a mapping, which nobody hears of (mmap(2), `MAP_SHARED`).
@@ -447,6 +473,7 @@ impl Inode {
 
     /// Notes that the kernel is told these attributes.
     pub fn tell(&self, stat: &Stat) {
+        self.marks.set(WRITTEN, false);
         self.told.store(content_state(stat), Ordering::Relaxed);
     }
 
@@ -510,9 +537,19 @@ impl Inode {
         };
         self.state.lock().hold(|held| {
             held.places.retain(|other| other.place != earlier.place);
+            if let Some(forgotten) = held.places.get(MOST_PLACES - 1) {
+                held.forgot_place = held.forgot_place.max(Some(forgotten.since));
+            }
             held.places.truncate(MOST_PLACES - 1);
             held.places.insert(0, earlier);
         });
+    }
+
+    /// Returns true if the kernel, which keeps a name for `kept` at most, may know the inode by more names than are kept here.
+    pub(super) fn has_forgotten_places(&self, kept: Duration) -> bool {
+        let state = self.state.lock();
+        let since = state.held.as_ref().and_then(|held| held.forgot_place);
+        since.is_some_and(|since| since.elapsed() <= kept)
     }
 
     /// Notes a place of a file that has several names: the first one stays the one where it was last seen.

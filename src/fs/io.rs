@@ -138,7 +138,7 @@ impl Utf8Fs {
             self.below.is_local() && !self.carries_locks() && !inode.is_elsewhere();
         let fd = Arc::new(fd);
         let backing_file = backing_file.unwrap_or_else(|| Arc::clone(&fd));
-        inode.opened(&fd, caller.pid, is_mappable);
+        inode.opened(&fd, caller.pid, flags & libc::O_ACCMODE);
         let file = OpenFile {
             fd,
             inode: Arc::clone(inode),

@@ -73,18 +73,26 @@ impl Utf8Fs {
         opened
     }
 
-    /// Returns true if `caller` has opened a file and not closed it. The kernel does not wait for the RELEASE of a file that was just closed.
+    /// Returns true if `caller` has opened a file or directory and not closed it. The kernel does not wait for the RELEASE of one that was
+    /// just closed.
     fn has_open(&self, caller: Caller, number: u64) -> bool {
         let Ok(inode) = self.inodes.get(number) else {
             return false;
         };
+        let is_open = || match inode.is_directory() {
+            // Threads of other PID namespaces have the number 0, and are not known.
+            true => self.directories.any(|open| {
+                open.pid == caller.pid && open.pid != 0 && open.at.inode.number == number
+            }),
+            false => inode.is_opened_by(caller.pid),
+        };
         for _ in 0..RELEASE_PAUSES {
-            if !inode.is_opened_by(caller.pid) {
+            if !is_open() {
                 return false;
             }
             thread::sleep(PAUSE);
         }
-        inode.is_opened_by(caller.pid)
+        is_open()
     }
 
     /// Notes that `caller` asks again if the answer about an inode is `ESTALE`. What he is told of when he looks the name up then is held, so
@@ -105,6 +113,15 @@ impl Utf8Fs {
         }
     }
 
+    /// Sends `caller` back to look up the file that he opens. Returns false if that was done, or if he is to come back anyway.
+    pub fn send_back(&self, caller: Caller) -> bool {
+        let is_first = !self.retries.has(caller);
+        if is_first {
+            self.retries.note(caller, Call::Open, None);
+        }
+        is_first
+    }
+
     /// Notes that a request of `caller` was answered with something else than `ESTALE`. Unless it is one that the kernel makes on the way to
     /// what it repeats, the call that was answered with `ESTALE` is over.
     pub fn end_retry(&self, caller: Caller) {
@@ -123,6 +140,10 @@ impl Utf8Fs {
         inode: &Arc<Inode>,
     ) -> Result<Option<OwnedFd>, FsError> {
         match self.walk_settled(inode) {
+            Walked::There(_) | Walked::Unknown if self.is_to_be_looked_up(caller, call, inode) => {
+                self.retries.note(caller, call, None);
+                Err(FsError::Stale)
+            }
             Walked::Elsewhere(name) => {
                 if self
                     .retries
@@ -136,6 +157,14 @@ impl Utf8Fs {
             Walked::There(fd) => Ok(Some(fd)),
             Walked::Unknown => Ok(None),
         }
+    }
+
+    /// Returns true if the kernel may have reached a file that is opened by a name that was forgotten, since it has so many: then it is sent
+    /// back once. Of a file that gets one more name each time that would be twice the requests.
+    fn is_to_be_looked_up(&self, caller: Caller, call: Call, inode: &Inode) -> bool {
+        call == Call::Open
+            && inode.has_forgotten_places(self.settings.names_kept)
+            && !self.retries.has(caller)
     }
 
     /// Walks to an inode; once more if something was renamed through the mount meanwhile, whose new name may not be noted yet.

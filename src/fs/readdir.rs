@@ -57,6 +57,7 @@ impl Utf8Fs {
             stream: Mutex::new(entries),
             listed: Mutex::default(),
             at,
+            pid: caller.pid,
             _taken: taken,
         }))
     }

@@ -295,9 +295,11 @@ impl Utf8Fs {
         let (backing, visible) = (new.backing.clone(), new.visible.clone());
         let place = Place::new(directory.inode.number, backing, visible);
         inode.lose_place(old.0, old.1);
-        match stat.has_several_names() {
-            true => inode.add_place(&place),
-            false => drop(inode.set_place(&place)),
+        if stat.has_several_names() {
+            inode.add_place(&place);
+        } else if let Some(left) = inode.set_place(&place).filter(|_| !stat.is_dir()) {
+            // The kernel may have a file by the name from which others renamed it before.
+            inode.keep_place(&left);
         }
         Some(inode.number)
     }

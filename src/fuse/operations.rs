@@ -268,7 +268,7 @@ impl Adapter {
 impl Adapter {
     fn open(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
         let OpenIn { flags, .. } = request.arguments.record()?;
-        let opened = self.fs.open(request.caller, request.node, flags)?;
+        let opened = self.coherence.open(request.caller, request.node, flags)?;
         // The kernel got what it keeps when nobody could write to it by a mapping.
         if opened.is_mappable || self.coherence.has_old_attributes(&opened) {
             forget_attributes(&self.connection, request.node);

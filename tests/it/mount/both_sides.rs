@@ -2,6 +2,7 @@
 //!
 //! Each case is done twice: by somebody above and somebody below, and by both in a bare directory. Afterwards the trees are the same.
 
+mod names;
 mod repeated;
 
 use std::ffi::OsStr;
@@ -186,6 +187,11 @@ const ABOVE: &[Above] = &[
     }),
     ("renamed", |case| {
         done(rename(case.file_above(), case.above.join("renamed")))
+    }),
+    ("renamed to itself, and written anew", |case| {
+        // What is renamed to itself stays as it is, whether it is there or not.
+        drop(rename(case.file_above(), case.file_above()));
+        done(std::fs::write(case.file_above(), "two"))
     }),
     ("replaced", |case| {
         std::fs::write(case.above.join("d/fresh"), "two").map_err(|error| errno(&error))?;
@@ -380,6 +386,20 @@ fn f9_what_is_open_is_reached_whatever_became_of_its_name() {
                 "{what}"
             );
         }
+        // An open directory.
+        std::fs::create_dir(above.join("open")).unwrap();
+        let open = File::open(above.join("open")).unwrap();
+        rename(below.join("open"), below.join("moved open")).unwrap();
+        rustix::fs::fsetxattr(&open, "user.a", b"1", XattrFlags::empty()).unwrap();
+        open.set_permissions(PermissionsExt::from_mode(0o700))
+            .unwrap();
+        let times = std::fs::FileTimes::new().set_modified(std::time::UNIX_EPOCH);
+        open.set_times(times).unwrap();
+        let group = open.metadata().unwrap().gid();
+        std::os::unix::fs::fchown(&open, None, Some(group)).unwrap();
+        let moved = below.join("moved open").metadata().unwrap();
+        assert_eq!((moved.mode() & 0o777, moved.mtime()), (0o700, 0));
+        drop(open);
         // A working directory.
         std::fs::create_dir_all(above.join("dir/sub")).unwrap();
         let held = at::open_dir_path(&above.join("dir/sub"));

@@ -1,5 +1,6 @@
 //! Law F5, where the kernel keeps content of its own: what others write below is read and mapped above.
 
+use std::fs::File;
 use std::path::Path;
 use std::process::Command;
 use std::thread;
@@ -116,5 +117,71 @@ fn content_is_kept_from_one_open_to_the_next() {
         }
         before = now;
     }
+    mount.stop();
+}
+
+/// Copies by `copy_file_range(2)` or sendfile(2) until nothing comes. Neither asks for the size of what is copied first.
+fn copied(from: &Path, to: &Path, by_range: bool) -> usize {
+    let (from, to) = (File::open(from).unwrap(), File::create(to).unwrap());
+    let mut sum = 0;
+    loop {
+        let copied = match by_range {
+            true => rustix::fs::copy_file_range(&from, None, &to, None, 1 << 20),
+            false => rustix::fs::sendfile(&to, &from, None, 1 << 20),
+        };
+        match copied.unwrap() {
+            0 => return sum,
+            copied => sum += copied,
+        }
+    }
+}
+
+#[test]
+fn f5_a_file_that_was_just_opened_is_copied_whole() {
+    const OPTIONS: [&[&str]; 5] = [
+        &[],
+        &["--cache", "1"],
+        &["--cache", "none"],
+        &["--cache", "exclusive"],
+        &["--passthrough", "off"],
+    ];
+    needs::fuse();
+    for options in OPTIONS {
+        let tree = Tree::new();
+        let mount = tree.mount(options);
+        for by_range in [true, false] {
+            for (size, open) in [(6000, false), (6000, true), (2, false)] {
+                let name = format!("file {by_range} {size} {open}");
+                let (above, below) = (tree.point().join(&name), tree.backing().join(&name));
+                std::fs::write(&below, "four").unwrap();
+                assert_eq!(std::fs::read(&above).unwrap(), b"four");
+                let reader = open.then(|| File::open(&above).unwrap());
+                std::fs::write(&below, vec![b'x'; size]).unwrap();
+                let copy = tree.point().join("copy");
+                let what = format!("{options:?} {name}");
+                assert_eq!(copied(&above, &copy, by_range), size, "{what}");
+                assert_eq!(std::fs::read(&copy).unwrap(), vec![b'x'; size], "{what}");
+                drop(reader);
+            }
+        }
+        mount.stop();
+    }
+}
+
+/// The kernel knows what was written through it: nothing is asked for twice.
+#[test]
+fn what_is_read_after_it_was_written_above_is_looked_up_once() {
+    needs::fuse();
+    let tree = Tree::new();
+    let mount = tree.mount(&["--cache", "3600"]);
+    let path = tree.point().join("file");
+    std::fs::write(&path, "new").unwrap();
+    let lookups = || status::requests(&tree.point()).get("lookup").copied();
+    let before = lookups();
+    for content in ["one", "another", ""] {
+        std::fs::write(&path, content).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), content);
+    }
+    assert_eq!(lookups(), before);
     mount.stop();
 }
