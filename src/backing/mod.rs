@@ -12,6 +12,7 @@ pub mod entries;
 pub mod fanotify;
 pub mod file;
 pub mod file_handle;
+pub mod filesystem_id;
 mod fs_type;
 pub mod lock;
 pub mod name_watch;

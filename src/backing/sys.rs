@@ -164,6 +164,31 @@ pub fn close_backing(connection: &OwnedFd, id: u32) -> io::Result<()> {
     fuse_ioctl(connection, fuse_ioctl::BACKING_CLOSE, id).map(drop)
 }
 
+/// `struct fsuuid2` of `include/uapi/linux/fs.h`.
+#[repr(C)]
+struct FilesystemUuid {
+    length: u8,
+    bytes: [u8; 16],
+}
+
+/// Asks for the UUID of the filesystem of an open file or directory, `FS_IOC_GETFSUUID` (Linux 6.9).
+///
+/// # Errors
+/// The kernel or the filesystem has no such call; `EBADF` for an `O_PATH` descriptor.
+pub(crate) fn filesystem_uuid(fd: &OwnedFd) -> io::Result<[u8; 16]> {
+    use rustix::ioctl::{Getter, opcode};
+
+    const GET: Opcode = opcode::read::<FilesystemUuid>(0x15, 0);
+    // SAFETY: for this number the kernel writes a `struct fsuuid2`, which is that record.
+    let getter = unsafe { Getter::<GET, FilesystemUuid>::new() };
+    // SAFETY: as above; the call reads nothing.
+    let uuid = unsafe { rustix::ioctl::ioctl(fd, getter) }?;
+    if usize::from(uuid.length) != uuid.bytes.len() {
+        return Err(io::Error::from_raw_os_error(libc::ENOTTY));
+    }
+    Ok(uuid.bytes)
+}
+
 /// A call by one of the numbers of [`mod@fuse_ioctl`], with the record that it takes.
 struct FuseIoctl<T> {
     /// Not for `libc::ioctl`, which takes an unsigned long of glibc and an int of musl.

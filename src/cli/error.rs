@@ -77,23 +77,27 @@ pub(super) fn journal_fault(journal: &Path, error: &JournalError) -> CommandErro
     };
     let hint = match error {
         JournalError::NotThisTree => {
-            "give the directory that it was made for with --root; a copy of that cannot be undone, nor perhaps a tree on overlayfs that was mounted again: their inode numbers are others"
+            "give the directory that it was made for with --root; for a copy, a restored tree, or one whose filesystem gave it other inode numbers (as overlayfs may), --by-name"
         }
         JournalError::Version(_) => "use the version of utf8fs that wrote it",
         JournalError::Busy => "wait until that has ended",
-        JournalError::Broken { .. } => {
-            "nothing of it is done; 'utf8fs journal' shows what is sound before that"
+        JournalError::Incomplete { .. } => {
+            "'utf8fs undo' takes back what is sound of it; then migrate anew"
         }
-        JournalError::Growing => "keep migrations and guards in journals of their own",
+        JournalError::OfGuard | JournalError::OfMigration => {
+            "keep migrations and guards in journals of their own"
+        }
         JournalError::Undone => "complete it with 'utf8fs undo --apply'",
         JournalError::Io { error, .. }
             if matches!(error.raw_os_error(), Some(libc::EISDIR | libc::ENOENT)) =>
         {
-            "give the file that the migration named at its end; most are in /var/lib/utf8fs or ~/.local/state/utf8fs"
+            "'utf8fs journal' lists the journals that are known"
         }
         JournalError::Io { .. }
         | JournalError::Exists(_)
         | JournalError::NotAJournal
+        | JournalError::Headless
+        | JournalError::Altered { .. }
         | JournalError::ReadOnly => return fault,
     };
     fault.hint(hint)

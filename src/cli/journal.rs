@@ -1,39 +1,90 @@
 //! `utf8fs journal`: the content of a journal.
 
+use std::path::Path;
+
 use super::args::JournalArgs;
 use super::error::journal_fault;
+use super::journal_list::print_journals;
 use super::output::{Output, counted, harmless};
 use super::{CommandError, ExitCode};
 use crate::names::Quoted;
-use crate::records::{Destination, Job, JournalEvent, Retarget, Unplanned, json_line};
+use crate::records::{
+    Destination, Job, JournalEvent, JournalOrigin, Retarget, Unplanned, json_line,
+};
 use crate::tree::change::join_path;
-use crate::tree::undo_journal::{Journal, JournalError, OPENING};
+use crate::tree::undo_journal::{ChangedPath, Journal, JournalError, JournalPart, OPENING};
 
-/// Prints a journal.
+/// Prints a journal, or the list of all.
 ///
 /// # Errors
-/// It cannot be read, is none, or was cut or altered; then what is sound before that is printed.
+/// It cannot be read, is none, or is damaged; then what is sound is printed.
 pub(super) fn run(args: &JournalArgs) -> Result<ExitCode, CommandError> {
+    let Some(path) = &args.journal else {
+        print_journals(args.json)?;
+        return Ok(ExitCode::Ok);
+    };
+    let part = match args.past_damage {
+        true => JournalPart::AllSound,
+        false => JournalPart::BeforeDamage,
+    };
     let out = Output::stdout();
-    let mut print = |event: &JournalEvent<'_>| {
-        out.lines(match args.json {
+    let fault = |error| journal_fault(path, &error);
+    let journal = if args.paths {
+        let journal = Journal::view(path, part, &mut |_| ()).map_err(fault)?;
+        let printed = journal.changed_paths(&mut |changed| print_paths(&out, changed, args.null));
+        printed.map_err(fault)?;
+        journal
+    } else {
+        print_events(path, part, &out, args.json)?
+    };
+    out.finish()?;
+    let Some(damage) = journal.damage else {
+        return Ok(ExitCode::Ok);
+    };
+    let (frame, offset) = (damage.frame, damage.offset);
+    Err(fault(JournalError::Incomplete { frame, offset }))
+}
+
+/// Prints the events of a journal.
+fn print_events(
+    path: &Path,
+    part: JournalPart,
+    out: &Output,
+    is_json: bool,
+) -> Result<Journal, CommandError> {
+    let print = |event: &JournalEvent<'_>| {
+        out.lines(match is_json {
             true => vec![json_line(event)],
             false => text(event),
         });
     };
-    let read = Journal::view(&args.journal, &mut print);
-    // There is no journal to have a status.
-    if let Err(error @ JournalError::Io { what: OPENING, .. }) = &read {
-        return Err(journal_fault(&args.journal, error));
+    let read = Journal::view(path, part, &mut |event| print(event));
+    let status = match &read {
+        // There is no journal to have a status.
+        Err(JournalError::Io { what: OPENING, .. }) => None,
+        Err(_) => Some("broken"),
+        Ok(journal) => Some(journal.state().status.into()),
+    };
+    if let Some(status) = status {
+        let damage = read.as_ref().ok().and_then(|journal| journal.damage);
+        print(&JournalEvent::Status {
+            status: status.into(),
+            missing_frame: damage.map(|damage| damage.frame),
+        });
     }
-    let status = read
-        .as_ref()
-        .map_or("broken", |journal| journal.state().status.into());
-    let status = status.into();
-    print(&JournalEvent::Status { status });
-    out.finish()?;
-    read.map(|_journal| ExitCode::Ok)
-        .map_err(|error| journal_fault(&args.journal, &error))
+    read.map_err(|error| journal_fault(path, &error))
+}
+
+/// Prints a path of before and the one of after.
+fn print_paths(out: &Output, changed: &ChangedPath, is_raw: bool) {
+    let ChangedPath { old, new } = changed;
+    match is_raw {
+        true => [old, new].into_iter().for_each(|path| {
+            out.bytes(path);
+            out.bytes(b"\0");
+        }),
+        false => out.line(&format!("{}\t{}", Quoted(old), Quoted(new))),
+    }
 }
 
 /// Returns the lines that say an event in words; none for one that nobody needs to know of.
@@ -41,16 +92,20 @@ fn text(event: &JournalEvent<'_>) -> Vec<String> {
     let in_steps = |count: &u64| counted(*count, "step");
     vec![match event {
         JournalEvent::Journal(header) => {
-            let options = match header.options.strip_prefix("--plan ") {
-                Some(sum) => format!("--plan FILE, with the SHA-256 {}", harmless(sum)),
-                None => harmless(&header.options).into_owned(),
+            let options = match header.origin {
+                JournalOrigin::Plan => {
+                    format!("--plan FILE, with the SHA-256 {}", harmless(&header.digest))
+                }
+                JournalOrigin::Options | JournalOrigin::Guard => {
+                    harmless(&header.options).into_owned()
+                }
             };
-            let (id, created) = (harmless(&header.id), harmless(&header.created));
+            let (id, created) = (harmless(&header.id), format!("{:.0}", header.created.0));
             let root = &header.root;
             format!("journal {id} of {created}\nroot: {root}\noptions: {options}")
         }
         JournalEvent::Job(job) => return steps(job),
-        JournalEvent::Status { status } => format!("status: {status}"),
+        JournalEvent::Status { status, .. } => format!("status: {status}"),
         JournalEvent::Complete { unplanned, .. } if *unplanned == Unplanned::default() => {
             return Vec::new();
         }
@@ -76,7 +131,6 @@ fn text(event: &JournalEvent<'_>) -> Vec<String> {
             let (done, before, left) = (in_steps(&outcome.done), outcome.before, outcome.left);
             format!("undone: {done} undone, {before} undone before, {left} left")
         }
-        JournalEvent::Growing => "of a guard: steps are added as names are made".to_owned(),
         JournalEvent::Linking => {
             "the filesystem cannot refuse to replace a name: names are linked and unlinked"
                 .to_owned()

@@ -5,6 +5,7 @@ mod arguments;
 pub(super) mod convmv;
 mod dry_run;
 mod edit_plan;
+mod plan_file;
 mod roots;
 mod work;
 
@@ -18,8 +19,7 @@ use super::output::{counted, left_as_is, print_lines, print_note};
 use super::progress::{inside, per_second, steps, with_progress};
 use super::{CommandError, ExitCode, charset_map};
 use crate::policy::Profile;
-use crate::records::json_line;
-use crate::tree::undo_journal::Unplanned;
+use crate::records::{Unplanned, json_line};
 use work::{Counters, Work};
 
 /// Plans, and does it if asked to.
@@ -35,7 +35,7 @@ pub(super) fn run(args: &MigrateArgs) -> Result<ExitCode, CommandError> {
     let is_to_file = arguments::plan_to_write(args).is_some();
     let is_busy = !args.apply && !is_to_file && stdout().is_terminal();
     let line = |elapsed| progress_line(&work.counters.lock(), elapsed);
-    let task = || match arguments::plan_to_read(args) {
+    let task = || match &work.plan_file {
         Some(plan) => apply::by_plan(plan, &work),
         None if args.apply => apply::by_options(&work),
         None => dry_run::run(&work),

@@ -1,85 +1,219 @@
 //! `utf8fs undo`: a migration taken back.
 
 use std::ffi::OsStr;
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
 use serde_json::json;
 
 use super::args::UndoArgs;
 use super::error::journal_fault;
+use super::journal_list::{last_to_undo, missing, print_journals};
 use super::output::{Output, counted, left_as_is, print_note, print_warning, warn_of_lost_time};
 use super::progress::{steps, with_progress};
 use super::stop::Stop;
-use super::{CommandError, ExitCode, cannot_be};
+use super::tree_location::find_tree;
+use super::{CommandError, Doing, ExitCode, cannot_be};
 use crate::backing::Dir;
 use crate::names::{BackingName, Quoted, ShellWord};
-use crate::records::{Name, Outcome, json_line};
+use crate::records::{JournalOrigin, Name, Outcome, json_line};
 use crate::tree::apply::{Movement, Observer};
-use crate::tree::change::{TreePath, join_path};
-use crate::tree::rollback::{preview, undo};
+use crate::tree::change::{EntryMatch, TreePath, join_path};
+use crate::tree::rollback::{UndoScope, preview, undo};
+use crate::tree::tree_identity::identity_of;
 use crate::tree::tree_lock::TreeLock;
-use crate::tree::undo_journal::{Journal, Skipped, Status};
+use crate::tree::undo_journal::{
+    Journal, JournalError, JournalFile, JournalPart, JournalRegister, Skipped, Status,
+};
 
-/// Takes a migration back, or says what that would do.
+/// Takes a migration back, or says what that would do; without a journal, lists all.
 ///
 /// # Errors
-/// The journal cannot be read or is broken, the tree is another one or in use, `--only` leads nowhere.
+/// The journal cannot be read, the tree is another one or in use, `--only` leads nowhere.
 pub(super) fn run(args: &UndoArgs) -> Result<ExitCode, CommandError> {
-    let wrong = |error| journal_fault(&args.journal, &error);
-    let mut journal = if args.apply {
-        Journal::open(&args.journal).map_err(wrong)?
-    } else {
-        Journal::view(&args.journal, &mut |_| ()).map_err(wrong)?
+    let Some(target) = find_target(args)? else {
+        if args.apply || args.only.is_some() {
+            return Err(CommandError::usage("it is not said which migration").hint(
+                "give a journal, the directory of a tree, or --last; 'utf8fs undo' lists all",
+            ));
+        }
+        print_journals(args.json)?;
+        return Ok(ExitCode::Ok);
     };
-    let path = journal.header.root.clone();
-    let path = args.root.as_deref().unwrap_or(path.as_path());
-    let only = args.only.as_deref().map(|only| names(only, path));
+    let wrong = |error| journal_fault(&target.journal, &error);
+    let part = match args.past_damage {
+        true => JournalPart::AllSound,
+        false => JournalPart::BeforeDamage,
+    };
+    let mut journal = if args.apply && !args.by_name {
+        Journal::open(&target.journal, part).map_err(wrong)?
+    } else {
+        Journal::view(&target.journal, part, &mut |_| ()).map_err(wrong)?
+    };
+    report_damage(&journal, part);
+    let path = tree_path(args, &target, &journal);
+    let only = args.only.as_deref().map(|only| names(only, &path));
     let only = only.transpose()?;
-    let root = Dir::open_root(path).map_err(|error| {
-        CommandError::usage(cannot_be("opened", Quoted::of(path), &error))
+    let root = Dir::open_root(&path).map_err(|error| {
+        CommandError::usage(cannot_be("opened", Quoted::of(&path), &error))
             .hint("give the place of the tree with --root")
     })?;
     let root = root.into_fd();
-    if let Some(later) = journal.later() {
-        let (shown, word) = (Quoted::of(&later), ShellWord::of(&later));
-        let message = format!("a later migration was not undone, by the journal {shown}");
-        let hint = format!("undo that first: utf8fs undo --apply {word}");
-        return Err(CommandError::failure(message).hint(hint));
-    }
+    refuse_before_later(&journal)?;
     let printer = Printer {
         args,
         stop: Stop::watch()?,
         out: Output::stdout(),
         progress: Mutex::default(),
     };
-    let all = journal.jobs.steps;
+    let scope = UndoScope {
+        only: only.as_deref(),
+        matching: match args.by_name {
+            true => EntryMatch::Name,
+            false => EntryMatch::Inode,
+        },
+    };
+    let outcome = take_back(&root, &mut journal, scope, &printer).map_err(wrong)?;
+    finish(&journal, outcome, printer)
+}
+
+/// A journal that is undone.
+struct Target {
+    journal: PathBuf,
+    /// The directory of the tree, if that was given.
+    root: Option<PathBuf>,
+}
+
+/// Returns the journal that is meant; `None` if none was named.
+fn find_target(args: &UndoArgs) -> Result<Option<Target>, CommandError> {
+    let register = JournalRegister::usual();
+    let doing = "read the register of journals";
+    let Some(path) = &args.journal else {
+        if !args.last {
+            return Ok(None);
+        }
+        let mut known = register.all().doing(doing)?;
+        known.retain(|known| known.header.origin != JournalOrigin::Guard);
+        let last = last_to_undo(known)?;
+        return Ok(Some(Target {
+            journal: last.path,
+            root: None,
+        }));
+    };
+    if !path.is_dir() {
+        return Ok(Some(Target {
+            journal: path.clone(),
+            root: None,
+        }));
+    }
+    let root = Dir::open_root(path).doing(&format!("open {}", Quoted::of(path)))?;
+    let tree = identity_of(&root.into_fd()).doing("look at the tree")?;
+    let last = last_to_undo(register.of_tree(&tree).doing(doing)?)?;
+    Ok(Some(Target {
+        journal: last.path,
+        root: Some(path.clone()),
+    }))
+}
+
+/// Returns the directory of the tree: the one that was given, else the one in which it is found, else its path of before.
+fn tree_path(args: &UndoArgs, target: &Target, journal: &Journal) -> PathBuf {
+    let given = args.root.clone().or_else(|| target.root.clone());
+    let recorded = || journal.header.root.as_path().to_owned();
+    match given {
+        Some(path) => path,
+        None if args.by_name => recorded(),
+        None => find_tree(&journal.header).unwrap_or_else(recorded),
+    }
+}
+
+/// Says what of the journal is not there, and whether it counts.
+fn report_damage(journal: &Journal, part: JournalPart) {
+    let Some(damage) = journal.damage else {
+        if let Some(offset) = journal.torn_at {
+            print_note(&format!(
+                "the journal ends in what was being written when the machine failed, from byte {offset} on; nothing of that was done"
+            ));
+        }
+        return;
+    };
+    let (frame, offset) = (damage.frame, damage.offset);
+    let later = counted(damage.later_frames, "sound frame");
+    let rest = match (damage.later_frames, part) {
+        (0, _) => "there is nothing sound behind it".to_owned(),
+        (_, JournalPart::BeforeDamage) => {
+            format!("{later} behind it are left out; --past-damage takes them too")
+        }
+        (_, JournalPart::AllSound) => format!("{later} behind it count"),
+    };
+    print_warning(&format!(
+        "the journal is damaged: frame {frame} is missing, at byte {offset}; {rest}"
+    ));
+}
+
+/// Refuses to undo a migration while a later one of the same tree is not undone.
+fn refuse_before_later(journal: &Journal) -> Result<(), CommandError> {
+    let register = JournalRegister::usual();
+    let later = register
+        .later_migration(journal)
+        .doing("read the register of journals")?;
+    let Some(later) = later else {
+        return Ok(());
+    };
+    if later.file != JournalFile::Present {
+        return Err(missing(&later));
+    }
+    let (shown, word) = (Quoted::of(&later.path), ShellWord::of(&later.path));
+    let message = format!("a later migration was not undone, by the journal {shown}");
+    let hint = format!("undo that first: utf8fs undo --apply {word}");
+    Err(CommandError::failure(message).hint(hint))
+}
+
+/// Takes a journal back, or says what that would do.
+fn take_back(
+    root: &OwnedFd,
+    journal: &mut Journal,
+    scope: UndoScope<'_>,
+    printer: &Printer<'_>,
+) -> Result<Outcome, JournalError> {
+    let args = printer.args;
+    let all = journal.steps();
     let line = |elapsed| {
         let (done, directory) = &*printer.progress.lock();
         steps(*done, all, elapsed, directory)
     };
     // What would be done is printed meanwhile, which tells enough.
-    let outcome = with_progress(args.progress, !args.apply, line, || {
+    with_progress(args.progress, !args.apply, line, || {
         if args.apply {
-            let _lock = TreeLock::take(&root)?;
-            undo(&root, &mut journal, only.as_deref(), &printer)
+            let _lock = TreeLock::take(root)?;
+            undo(root, journal, scope, printer)
         } else {
-            preview(&root, &journal, only.as_deref(), &printer)
+            preview(root, journal, scope, printer)
         }
-    });
-    let outcome = outcome.map_err(wrong)?;
+    })
+}
+
+/// Prints the sums, and enters into the register that the migration is undone.
+fn finish(
+    journal: &Journal,
+    outcome: Outcome,
+    printer: Printer<'_>,
+) -> Result<ExitCode, CommandError> {
+    let Printer {
+        args, stop, out, ..
+    } = printer;
     let (done, left) = (outcome.done, outcome.left);
     if args.json {
         let fields = json!({"event": "total", "applied": args.apply, "undone": done, "left": left, "stopped": outcome.is_stopped});
-        printer.out.line(&json_line(&fields));
+        out.line(&json_line(&fields));
     }
-    printer.out.finish()?;
+    out.finish()?;
     let would = if args.apply { "" } else { "would be " };
     let (steps, stays) = (counted(done, "step"), counted(left, "entry"));
     let as_is = left_as_is(left);
     print_note(&format!("{steps} {would}undone, {stays} {as_is}"));
-    if let Some(signal) = printer.stop.signal()
+    if let Some(signal) = stop.signal()
         && outcome.is_stopped
     {
         print_note("stopped; go on with the same command");
@@ -92,16 +226,35 @@ pub(super) fn run(args: &UndoArgs) -> Result<ExitCode, CommandError> {
         let message = format!("the journal has no entry at or below {only}");
         return Err(CommandError::failure(message));
     }
+    let is_undone = journal.state().status == Status::Undone;
+    if args.apply && is_undone {
+        enter_undone(journal);
+    }
     if !args.apply && done > 0 {
         print_note("nothing was done; do it with --apply");
     }
-    if journal.state().status == Status::Undone && !args.apply {
+    if is_undone && !args.apply {
         print_note("it has been undone already");
     }
-    Ok(match left {
-        0 => ExitCode::Ok,
-        _ => ExitCode::Failure,
+    let is_all = left == 0 && (journal.damage.is_none() || args.past_damage && !is_cut(journal));
+    Ok(match is_all {
+        true => ExitCode::Ok,
+        false => ExitCode::Failure,
     })
+}
+
+/// Does the journal end before its jobs do, so that no frame tells of the rest?
+fn is_cut(journal: &Journal) -> bool {
+    journal
+        .damage
+        .is_some_and(|damage| damage.later_frames == 0)
+}
+
+/// Enters that a migration is undone: so it is known also if its journal is removed.
+fn enter_undone(journal: &Journal) {
+    if let Err(error) = JournalRegister::usual().record(journal) {
+        print_warning(&cannot_be("written", "the register of journals", &error));
+    }
 }
 
 /// The names of a path within the tree, which may be given from the root of the tree or of the filesystem.

@@ -351,6 +351,7 @@ mod tests {
     use crate::guard::scan::scan;
     use crate::guard::scan_requests::ALL;
     use crate::records::{AuditConfig, PolicyFile};
+    use crate::tree::undo_journal::open_guard_journal;
 
     fn renaming() -> PolicyFile {
         PolicyFile::parse("mode = 'normalize'\nfrom = 'iso-8859-1'").unwrap()
@@ -452,7 +453,7 @@ mod tests {
         }
         let guarded = guarded(root.path(), renaming());
         let opened = &guarded.directories.root;
-        let journal = Journal::open_growing(&logs.path().join("journal"), opened, b"", "");
+        let journal = open_guard_journal(&logs.path().join("journal"), opened, b"");
         let due = guarded.pending.take_due(MOST);
         mend(&guarded, &journal.unwrap(), due).unwrap();
         assert_eq!(guarded.pending.count(), 0);

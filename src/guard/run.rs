@@ -29,7 +29,7 @@ use crate::os::sd_notify::Manager;
 use crate::os::{Privilege, Sandbox, catch_signals, credentials};
 use crate::records::PolicyFile;
 use crate::tree::tree_lock::TreeLock;
-use crate::tree::undo_journal::{Journal, JournalError};
+use crate::tree::undo_journal::{Journal, JournalError, JournalRegister, open_guard_journal};
 
 /// Nice value of the thread that reads the events.
 const NICE: i32 = -10;
@@ -155,7 +155,13 @@ fn open_journal(
     };
     let lock = TreeLock::take(&directories.root).map_err(unfit)?;
     let (root, tree) = (&directories.root, directory.as_os_str().as_bytes());
-    let journal = Journal::open_growing(path, root, tree, "guard").map_err(unfit)?;
+    let journal = open_guard_journal(path, root, tree).map_err(unfit)?;
+    if let Err(error) = JournalRegister::usual().record(&journal) {
+        log::warn!(
+            "the journal is in no register, and 'utf8fs undo' does not list it: {}",
+            reason(&error)
+        );
+    }
     Ok(Some((lock, journal)))
 }
 

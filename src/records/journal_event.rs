@@ -6,7 +6,8 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use super::backing_name::{TreePath, tree_path};
-use super::{Kind, Name};
+use super::{Kind, Name, Time};
+use crate::codec::Charset;
 use crate::names::BackingName;
 
 /// An event of an undo journal.
@@ -44,12 +45,13 @@ pub enum JournalEvent<'a> {
     Undone(Outcome),
     /// From here on names may have been changed by linking and unlinking.
     Linking,
-    /// The journal is a guard's: from here on jobs are added as names are made.
-    Growing,
     /// The end of what is printed; no line of the file.
     Status {
-        /// The progress of the migration; `broken` if the journal was cut or altered.
+        /// The progress of the migration; `broken` if nothing of the journal can be read.
         status: Cow<'a, str>,
+        /// The first frame that is missing, counted from 0; `None` if none is.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        missing_frame: Option<u64>,
     },
 }
 
@@ -78,23 +80,98 @@ pub struct Outcome {
     pub is_stopped: bool,
 }
 
-/// The tree and the options of a migration.
+/// The tree of a migration or a guard, and what was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JournalHeader {
     /// The version of the format.
     pub version: u32,
     /// Tells it from all other journals, in hex digits.
     pub id: String,
-    /// When it was made, RFC 3339.
-    pub created: String,
-    /// The absolute path of the root of the tree.
+    /// The time of its making: later than that of any earlier journal of the tree that was known then.
+    pub created: Time,
+    /// The absolute path of the root of the tree, for people: it may be another tree's by now.
     pub root: Name,
     /// The options that the tree was migrated with, for people.
     pub options: String,
-    /// The identity of the root.
-    pub inode: InodeId,
+    /// The kind of request that the journal was made for.
+    pub origin: JournalOrigin,
+    /// The SHA-256 of the plan's file, or of the options where there was none, in hex digits.
+    pub digest: String,
+    /// The charset that names were encoded in; `None` if they were made UTF-8.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<Charset>,
+    /// The identity of the tree.
+    pub tree: TreeIdentity,
     /// The time of the root's last change.
     pub mtime: FileTime,
+}
+
+/// The kind of request that a journal was made for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum JournalOrigin {
+    /// A migration by options.
+    Options,
+    /// A migration by a plan that was read.
+    Plan,
+    /// A guard: jobs are added as names are made.
+    Guard,
+}
+
+/// The identity of a tree, wherever it is mounted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TreeIdentity {
+    /// The root.
+    pub inode: InodeId,
+    /// The file handle of the root in hex digits, where its birth is unknown and the filesystem has handles.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handle: Option<String>,
+    /// The UUID of the filesystem, in hex digits and dashes as it is written elsewhere, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uuid: Option<String>,
+    /// The `f_fsid` of statfs(2) in hex digits, unless it is zero. Some filesystems make it of a device number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filesystem: Option<String>,
+}
+
+impl TreeIdentity {
+    /// Returns true if both are of one tree, as far as both are known.
+    ///
+    /// The filesystem's own number counts only where nothing else tells one filesystem from another: a disk that is plugged in
+    /// again may get another one.
+    pub fn is_same_tree(&self, other: &Self) -> bool {
+        let is_same_birth = match (self.inode.born, other.inode.born) {
+            (Some(one), Some(other)) => Some(one == other),
+            _ => None,
+        };
+        let evidence = [
+            is_same_birth,
+            are_equal(self.handle.as_ref(), other.handle.as_ref()),
+            are_equal(self.uuid.as_ref(), other.uuid.as_ref()),
+        ];
+        let is_known = evidence.iter().any(Option::is_some);
+        let is_same_filesystem = is_known
+            || are_equal(self.filesystem.as_ref(), other.filesystem.as_ref()).unwrap_or(true);
+        self.inode.ino == other.inode.ino
+            && evidence.iter().all(|is_equal| *is_equal != Some(false))
+            && is_same_filesystem
+    }
+}
+
+/// Returns whether two facts are equal; `None` if one of them is unknown.
+fn are_equal(one: Option<&String>, other: Option<&String>) -> Option<bool> {
+    Some(one? == other?)
+}
+
+/// A journal in the register: the one thing that is still known of it if its file is gone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RegisterEntry {
+    /// The absolute path of the journal.
+    pub journal: Name,
+    /// The journal's header.
+    pub header: JournalHeader,
+    /// Is the migration undone?
+    pub is_undone: bool,
 }
 
 /// All changes of one directory. First its links get other targets, under the names of before, as those of all directories

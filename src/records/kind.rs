@@ -1,10 +1,23 @@
 //! Kinds of files.
 
 use serde::{Deserialize, Serialize};
-use strum::FromRepr;
+use strum::{EnumString, FromRepr, IntoStaticStr};
 
 /// The kind of an inode, by the type bits of its mode.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, FromRepr, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Hash,
+    FromRepr,
+    Serialize,
+    Deserialize,
+    EnumString,
+    IntoStaticStr,
+)]
+#[strum(serialize_all = "kebab-case")]
 #[repr(u32)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -12,6 +25,7 @@ pub enum Kind {
     File = libc::S_IFREG,
     /// A directory.
     #[serde(rename = "directory")]
+    #[strum(serialize = "directory")]
     Dir = libc::S_IFDIR,
     /// A symbolic link.
     Symlink = libc::S_IFLNK,
@@ -21,6 +35,7 @@ pub enum Kind {
     Socket = libc::S_IFSOCK,
     /// A character device, or a whiteout (device 0).
     #[serde(rename = "character-device")]
+    #[strum(serialize = "character-device")]
     CharDevice = libc::S_IFCHR,
     /// A block device.
     BlockDevice = libc::S_IFBLK,

@@ -23,14 +23,14 @@ mod word;
 pub use audit_record::{
     AuditEvent, AuditRecord, LeftOutRecord, OffenceRecord, Operation, SummaryRecord,
 };
-pub use backing_name::{TreePath, join_path};
+pub use backing_name::{TreePath, join_path, parse_backing_name, parse_tree_path};
 pub use charset_map_file::{CharsetMapFile, CharsetMapSection};
 pub use counts::{FoundCounts, RuleCounts, VerdictCounts};
 pub use finding::{Finding, Found, KindLabel};
 pub use guess_record::{DoubledName, GuessRecord, ReadName, percent};
 pub use journal_event::{
-    Change, Destination, FileTime, InodeId, Job, JournalEvent, JournalHeader, Outcome, Retarget,
-    Unplanned,
+    Change, Destination, FileTime, InodeId, Job, JournalEvent, JournalHeader, JournalOrigin,
+    Outcome, RegisterEntry, Retarget, TreeIdentity, Unplanned,
 };
 pub use json::{add_fields, json_line};
 pub use kind::Kind;

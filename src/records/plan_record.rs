@@ -59,6 +59,9 @@ pub struct PlanHeader {
     pub root: Name,
     /// The options that the tree was planned with, for people.
     pub options: String,
+    /// The charset that names are encoded in: then a new name need not be UTF-8.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<Charset>,
 }
 
 /// The last line.
@@ -131,7 +134,7 @@ pub struct Candidate {
 }
 
 /// Why an entry gets another name, or stands in the plan without one. The documentation of each is its text for people.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[derive(EnumMessage)]
 pub enum Reason {
@@ -187,7 +190,7 @@ pub enum Reason {
 }
 
 /// Something that a person should look at before it is done. The documentation of each is its text for people.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[derive(EnumMessage)]
 pub enum Warning {
@@ -221,6 +224,7 @@ mod tests {
     fn l4_lines_are_written_as_they_were_read() {
         let lines = [
             r#"{"utf8fs_plan":1,"root":{"text":"/srv/old"},"options":"--from koi8-r"}"#,
+            r#"{"utf8fs_plan":1,"root":{"text":"/srv/old"},"options":"--to koi8-r","to":"koi8-r"}"#,
             r#"{"directory":{"text":"a/b"},"directory_inode":1,"old":{"bytes":"6Q=="},"new":{"text":"é"},"kind":"file","inode":2,"reason":"decoded","charset":"iso-8859-1","confidence":0.9375,"candidates":[{"name":{"text":"щ"},"charset":"koi8-r","confidence":null}],"warning":"overlong"}"#,
             r#"{"directory":{"text":""},"directory_inode":1,"old":{"text":"l"},"new":null,"kind":"symlink","inode":2,"reason":"target","charset":null,"confidence":null,"candidates":[],"target":{"bytes":"6Q=="},"new_target":{"text":"é"}}"#,
             r#"{"directory":{"text":""},"directory_inode":1,"old":{"text":"c"},"new":null,"kind":"character-device","inode":2,"reason":"would-be-too-long","charset":null,"confidence":null,"candidates":[],"same_as":{"text":"d"}}"#,

@@ -5,6 +5,7 @@ mod directory_time;
 mod executor;
 mod links;
 mod observer;
+mod open_dir;
 mod rename_chain;
 #[cfg(test)]
 mod tests;
@@ -17,10 +18,10 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use strum::VariantArray;
 
-use super::change::Job;
+use super::change::{EntryMatch, Job};
 use super::failpoints;
 use super::plan::DirectoryPlan;
-use super::undo_journal::{Journal, JournalError, Place, Status};
+use super::undo_journal::{JobPlace, Journal, JournalError, Status};
 use crate::backing::file;
 use crate::records::JournalEvent;
 pub use crate::records::Outcome;
@@ -36,7 +37,8 @@ const BETWEEN_MARKS: Duration = Duration::from_secs(10);
 /// The caller holds the [`TreeLock`](super::tree_lock::TreeLock) of the tree.
 ///
 /// # Errors
-/// [`JournalError::NotThisTree`], [`JournalError::ReadOnly`], [`JournalError::Undone`], [`JournalError::Growing`]:
+/// [`JournalError::NotThisTree`], [`JournalError::ReadOnly`], [`JournalError::Undone`], [`JournalError::OfGuard`],
+/// [`JournalError::Incomplete`]:
 /// nothing was done. [`JournalError::Io`] of the journal itself, or of the directory for entries set aside: the run
 /// can be resumed.
 pub fn apply(
@@ -46,15 +48,21 @@ pub fn apply(
     observer: &dyn Observer,
 ) -> Result<Outcome, JournalError> {
     let state = journal.state();
-    if state.is_growing {
-        return Err(JournalError::Growing);
+    if journal.is_of_guard() {
+        return Err(JournalError::OfGuard);
+    }
+    if let Some(damage) = journal.damage.filter(|_| !state.is_complete) {
+        return Err(JournalError::Incomplete {
+            frame: damage.frame,
+            offset: damage.offset,
+        });
     }
     match state.status {
         Status::Pending => {}
         Status::Finished => return Ok(Outcome::default()),
         Status::Undoing | Status::Undone => return Err(JournalError::Undone),
     }
-    let mut executor = Executor::new(root, journal, observer, Mode::Forward)?;
+    let mut executor = Executor::new(root, journal, observer, Mode::Forward, EntryMatch::Inode)?;
     executor.aside = aside_dir::make(root, journal)
         .map_err(JournalError::io("make a directory for what is put aside"))?;
     // A link is never seen to lead to a name that is gone: through a mount the new names are there already.
@@ -79,7 +87,7 @@ pub fn apply_live(
     plans: &[DirectoryPlan],
     observer: &dyn Observer,
 ) -> Result<(), JournalError> {
-    let executor = Executor::new(root, journal, observer, Mode::Live)?;
+    let executor = Executor::new(root, journal, observer, Mode::Live, EntryMatch::Inode)?;
     let mut jobs = Vec::new();
     for plan in plans {
         let (job, skipped) = Job::of(root, plan);
@@ -107,8 +115,8 @@ pub(super) fn carry_out(
     let progress = Some(executor.journal.state().progress).filter(|_| is_marked);
     let mut done = usize::try_from(progress.unwrap_or(0)).unwrap_or(usize::MAX);
     let jobs = &executor.journal.jobs.places;
-    let concerns = |(_, place): &(usize, &Place)| pass == Pass::Rename || place.has_links;
-    let mut order: Vec<(usize, &Place)> = jobs
+    let concerns = |(_, place): &(usize, &JobPlace)| pass == Pass::Rename || place.has_links;
+    let mut order: Vec<(usize, &JobPlace)> = jobs
         .iter()
         .enumerate()
         .skip(done)
@@ -142,17 +150,17 @@ pub(super) fn carry_out(
 fn together(
     executor: &Executor<'_>,
     pass: Pass,
-    jobs: &[(usize, &Place)],
+    jobs: &[(usize, &JobPlace)],
     threads: usize,
 ) -> Result<(), JournalError> {
     let next = AtomicUsize::new(0);
     let failed = Mutex::new(None);
     let work = || {
-        while let Some((index, place)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+        while let Some((_, place)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
             if executor.is_over() {
                 return;
             }
-            let job = executor.journal.job(*index, place);
+            let job = executor.journal.job(place);
             if let Err(error) = job.and_then(|job| executor.carry_out(pass, &job)) {
                 failed.lock().get_or_insert(error);
                 next.store(jobs.len(), Ordering::Relaxed);

@@ -54,6 +54,34 @@ impl Job {
     }
 }
 
+/// What makes an entry the one that a change is about.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum EntryMatch {
+    /// Its inode.
+    #[default]
+    Inode,
+    /// Its name and kind, as in a copy of the tree.
+    Name,
+}
+
+impl EntryMatch {
+    /// Is it the directory of that identity?
+    pub(crate) fn is_directory(self, id: &InodeId, stat: &Stat) -> bool {
+        match self {
+            Self::Inode => id.is(stat),
+            Self::Name => stat.is_dir(),
+        }
+    }
+
+    /// Is it the entry of a change, as far as its attributes tell?
+    pub(super) fn is_entry(self, change: &Change, stat: &Stat) -> bool {
+        match self {
+            Self::Inode => change.id.is(stat),
+            Self::Name => change.kind == stat.kind(),
+        }
+    }
+}
+
 impl InodeId {
     /// Returns the identity of an inode.
     pub fn of(stat: &Stat) -> Self {

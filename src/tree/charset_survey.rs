@@ -6,10 +6,9 @@ use std::path::PathBuf;
 
 use parking_lot::Mutex;
 
-use super::apply::Observer;
 use super::change::TreePath;
 use super::plan::planner::Planner;
-use super::plan::{Filter, PlanOptions};
+use super::plan::{Filter, PlanObserver, PlanOptions};
 use crate::backing::Dir;
 use crate::codec::Charset;
 use crate::names::BackingName;
@@ -69,7 +68,7 @@ pub struct ProposedEntry {
 }
 
 /// The scan itself reports what cannot be read.
-impl Observer for CharsetSurvey {}
+impl PlanObserver for CharsetSurvey {}
 
 impl CharsetSurvey {
     /// Reads trees.

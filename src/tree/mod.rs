@@ -11,10 +11,12 @@ mod content_eq;
 pub mod entry_list;
 mod failpoints;
 #[cfg(test)]
+#[path = "../../tests/unit/kills/mod.rs"]
 mod kills;
 pub mod plan;
 pub mod rollback;
 pub mod scan;
+pub mod tree_identity;
 pub mod tree_lock;
 pub mod tree_walk;
 pub mod undo_journal;

@@ -158,8 +158,13 @@ pub struct MigrateArgs {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 #[command(after_long_help = include_str!("help/undo.txt"))]
 pub struct UndoArgs {
-    /// Undo journal that the migration or the guard wrote
-    pub journal: PathBuf,
+    /// Undo journal, or the directory of a tree, of which the last migration is meant; without it, all journals are listed
+    #[arg(value_name = "JOURNAL|DIR", value_hint = ValueHint::AnyPath)]
+    pub journal: Option<PathBuf>,
+
+    /// The last migration that is not undone, of whatever tree
+    #[arg(long, conflicts_with = "journal")]
+    pub last: bool,
 
     /// Only this entry and what is below it: a path from the root of the tree, with the names before or after the migration
     #[arg(long, value_name = "PATH")]
@@ -181,6 +186,17 @@ pub struct UndoArgs {
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
 
+    /// Match entries by path and kind instead of inode: in a copy of the tree, or one that was restored
+    ///
+    /// Nothing is overwritten. The journal does not note it, so that it serves for other copies too; names that were
+    /// exchanged would be exchanged again by a second run.
+    #[arg(long)]
+    pub by_name: bool,
+
+    /// Of a damaged journal, also what is sound behind the damage
+    #[arg(long)]
+    pub past_damage: bool,
+
     /// Print the progress on standard error, even if that is not a terminal
     #[arg(long)]
     pub progress: bool,
@@ -190,12 +206,27 @@ pub struct UndoArgs {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 #[command(after_long_help = include_str!("help/journal.txt"))]
 pub struct JournalArgs {
-    /// Undo journal of a migration or of a guard
-    pub journal: PathBuf,
+    /// Undo journal of a migration or of a guard; without it, all journals are listed
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub journal: Option<PathBuf>,
 
     /// Print one JSON object a line
     #[arg(long)]
     pub json: bool,
+
+    /// Print the old and the new path of each entry that gets another name, quoted, with a tab between them
+    ///
+    /// The deepest come first: then a line for a directory holds for all below it that has no line of its own.
+    #[arg(long, requires = "journal", conflicts_with = "json")]
+    pub paths: bool,
+
+    /// With --paths: print the bytes of the paths, each ended by a NUL
+    #[arg(short = '0', long = "null", requires = "paths")]
+    pub null: bool,
+
+    /// Of a damaged journal, also what is sound behind the damage
+    #[arg(long, requires = "journal")]
+    pub past_damage: bool,
 }
 
 /// Takes a probability.

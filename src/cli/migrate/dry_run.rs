@@ -9,8 +9,7 @@ use super::arguments;
 use super::work::Work;
 use crate::cli::CommandError;
 use crate::cli::output::{counted, grouped, is_verbose, number_row, quoted};
-use crate::records::percent;
-use crate::tree::apply::Observer;
+use crate::records::{PLAN_VERSION, PlanHeader, percent};
 use crate::tree::plan::{DirectorySummary, PlanFormat, PlanSummary};
 
 /// Plans, and changes nothing (law T1).
@@ -21,9 +20,15 @@ pub(super) fn run(work: &Work<'_>) -> Result<(), CommandError> {
     let file = arguments::plan_to_write(args);
     let own = file.and_then(|file| file.metadata().ok());
     let mut hides_names = false;
-    for root in work.roots.iter().take_while(|_| !work.is_over()) {
-        let header = format.map(|format| format.header(root.path.as_bytes(), &work.header));
-        out.bytes(header.unwrap_or_default().as_bytes());
+    for root in work.roots.iter().take_while(|_| !work.has_to_stop()) {
+        let header = PlanHeader {
+            version: PLAN_VERSION,
+            root: root.path.clone(),
+            options: work.request.options.clone(),
+            to: root.to,
+        };
+        let header_text = format.map(|format| format.header(&header));
+        out.bytes(header_text.unwrap_or_default().as_bytes());
         let summary = Mutex::new(PlanSummary::default());
         work.plan(root, own.as_ref(), |plan| {
             match format {

@@ -11,6 +11,7 @@ use crate::backing::{Dir, Stat};
 use crate::cli::args::MigrateArgs;
 use crate::cli::view;
 use crate::cli::{CommandError, cannot_be};
+use crate::codec::Charset;
 use crate::names::{Patterns, Quoted};
 use crate::records::Name;
 use crate::tree::plan::Filter;
@@ -26,6 +27,8 @@ pub(super) struct Root {
     pub(super) filter: Filter,
     /// An entry that was given and is missing: a migration that was killed may have renamed it.
     pub(super) missing: Option<PathBuf>,
+    /// The charset that its names are encoded in; `None` if they are made UTF-8.
+    pub(super) to: Option<Charset>,
 }
 
 impl Root {
@@ -66,6 +69,7 @@ pub(super) fn open_all(args: &MigrateArgs) -> Result<Vec<Root>, CommandError> {
             same.missing = same.missing.take().or(missing);
         } else {
             let mut root = open(&directory, args.view)?;
+            root.to = args.to;
             root.filter = filter.clone();
             root.filter.entries.extend(entry);
             root.missing = missing;
@@ -157,5 +161,6 @@ pub(super) fn open(path: &Path, is_view: bool) -> Result<Root, CommandError> {
         fd,
         filter: Filter::default(),
         missing: None,
+        to: None,
     })
 }

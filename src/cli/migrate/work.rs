@@ -10,19 +10,22 @@ use parking_lot::Mutex;
 use super::apply::{failure, trees_of_plan};
 use super::arguments;
 use super::dry_run::directory_text;
+use super::plan_file::PlanFile;
 use super::roots::{self, Root};
 use crate::cli::args::MigrateArgs;
 use crate::cli::output::{Output, is_verbose, path_or_dot, print_warning, warn_of_lost_time};
 use crate::cli::stop::Stop;
 use crate::cli::{CommandError, Doing, cannot_be};
 use crate::names::Quoted;
-use crate::records::{Outcome, PlanLine};
+use crate::records::{JournalOrigin, Outcome, PlanLine, Unplanned};
 use crate::tree::apply::Observer;
 use crate::tree::change::{Job, TreePath, join_path};
 use crate::tree::plan::planner::Planner;
-use crate::tree::plan::{DirectoryPlan, DirectorySummary, Filter, PlanCounts, PlanOptions};
+use crate::tree::plan::{
+    DirectoryPlan, DirectorySummary, Filter, PlanCounts, PlanObserver, PlanOptions,
+};
 use crate::tree::tree_walk::Place;
-use crate::tree::undo_journal::{Draft, SkipReason, Skipped, Unplanned};
+use crate::tree::undo_journal::{Draft, SkipReason, Skipped, sha256_of};
 
 /// Most entries of a directory that are reported one by one, where the rest is not.
 const FEW: usize = 5;
@@ -31,8 +34,10 @@ const FEW: usize = 5;
 pub(super) struct Work<'w> {
     pub(super) args: &'w MigrateArgs,
     pub(super) roots: Vec<Root>,
-    /// The options, as plans and journals say them.
-    pub(super) header: String,
+    /// What was asked for, as plans and journals say it.
+    pub(super) request: MigrationRequest,
+    /// The plan that is read, if one is.
+    pub(super) plan_file: Option<PlanFile>,
     pub(super) options: PlanOptions,
     pub(super) stop: Stop,
     pub(super) counters: Mutex<Counters>,
@@ -40,6 +45,25 @@ pub(super) struct Work<'w> {
     failure: Mutex<Option<CommandError>>,
     /// The plan that is written, or standard output.
     pub(super) out: Output,
+}
+
+/// What was asked for.
+pub(super) struct MigrationRequest {
+    /// The options, for people.
+    pub(super) options: String,
+    pub(super) origin: JournalOrigin,
+    /// The SHA-256 of the plan, or of the options.
+    pub(super) digest: String,
+}
+
+impl MigrationRequest {
+    fn of_options(options: String) -> Self {
+        Self {
+            digest: sha256_of(options.as_bytes()),
+            options,
+            origin: JournalOrigin::Options,
+        }
+    }
 }
 
 /// The numbers of a migration.
@@ -75,9 +99,14 @@ impl Counters {
 impl<'w> Work<'w> {
     pub(super) fn start(args: &'w MigrateArgs) -> Result<Self, CommandError> {
         let stop = Stop::watch()?;
-        let (roots, header) = match arguments::plan_to_read(args) {
+        let plan_file = arguments::plan_to_read(args).map(PlanFile::open);
+        let plan_file = plan_file.transpose()?;
+        let (roots, request) = match &plan_file {
             Some(plan) => trees_of_plan(plan, args)?,
-            None => (roots::open_all(args)?, arguments::typed(args)),
+            None => {
+                let typed = arguments::typed(args);
+                (roots::open_all(args)?, MigrationRequest::of_options(typed))
+            }
         };
         if args.journal.is_some() && roots.len() > 1 {
             return Err(CommandError::usage("--journal is for one directory")
@@ -99,7 +128,8 @@ impl<'w> Work<'w> {
         Ok(Self {
             args,
             roots,
-            header,
+            request,
+            plan_file,
             options,
             stop,
             counters: Mutex::default(),
@@ -185,6 +215,12 @@ impl<'w> Work<'w> {
         self.print(&format!("{} {why}\n", Quoted(path)));
     }
 
+    /// Returns true if it is to stop: by a signal, since nobody reads what it prints, or since acting on the plan has failed.
+    pub(super) fn has_to_stop(&self) -> bool {
+        let is_printed_in_vain = !self.args.apply && self.out.is_over();
+        self.stop.signal().is_some() || is_printed_in_vain || self.failure.lock().is_some()
+    }
+
     /// Prints lines to standard output. A reader who is gone misses them, and finds it in the exit status.
     fn print(&self, text: &str) {
         if self.args.json {
@@ -196,7 +232,7 @@ impl<'w> Work<'w> {
     }
 }
 
-impl Observer for Work<'_> {
+impl PlanObserver for Work<'_> {
     fn unread(&self, place: &Place, error: &io::Error) {
         self.counters.lock().plan.rest.unread += 1;
         let path = place.path();
@@ -210,6 +246,12 @@ impl Observer for Work<'_> {
         print_warning(&format!("{path} is left out: it is on another mount"));
     }
 
+    fn is_over(&self) -> bool {
+        self.has_to_stop()
+    }
+}
+
+impl Observer for Work<'_> {
     fn progress(&self, outcome: Outcome, directory: &TreePath) {
         let mut counters = self.counters.lock();
         counters.passed = outcome.done + outcome.before + outcome.left;
@@ -230,7 +272,6 @@ impl Observer for Work<'_> {
     }
 
     fn is_over(&self) -> bool {
-        let is_printed_in_vain = !self.args.apply && self.out.is_over();
-        self.stop.signal().is_some() || is_printed_in_vain || self.failure.lock().is_some()
+        self.has_to_stop()
     }
 }

@@ -2,17 +2,13 @@
 
 use std::collections::HashSet;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 
-use super::directory_time::{is_by_others, is_made_by, own_names};
-use crate::backing::{Dir, SetTime, Stat, Time, file};
+use super::directory_time::{is_by_others, is_made_by, is_near, own_names, set_mtime};
+use crate::backing::{Dir, Stat, Time};
 use crate::names::BackingName;
-use crate::tree::change::own_name;
 use crate::tree::failpoints;
 use crate::tree::undo_journal::Journal;
-
-/// Nanoseconds between times of two system calls behind each other, at most: the process may have had to wait in between.
-const NEAR: i128 = 200_000_000;
 
 /// Makes the directory where it is needed, and leaves the time of the root.
 pub(super) fn make(root: &OwnedFd, journal: &Journal) -> io::Result<Option<Dir>> {
@@ -55,15 +51,27 @@ pub(in crate::tree) fn settle(aside: &Dir, root: &OwnedFd, journal: &Journal) ->
 
 /// May it have been somebody else who changed the root at that time?
 fn is_root_by_others(root: &OwnedFd, time: Time, journal: &Journal) -> bool {
-    let jobs = journal.jobs.places.iter().enumerate();
-    let of_root = jobs.filter(|(_, place)| place.depth == 0);
+    let of_root = journal.jobs.places.iter().filter(|place| place.depth == 0);
     let own: HashSet<Vec<u8>> = of_root
-        .filter_map(|(index, place)| journal.job(index, place).ok())
+        .filter_map(|place| journal.job(place).ok())
         .flat_map(|job| own_names(&job))
         .collect();
     let is_own = |name: &[u8]| own.contains(name) || is_made_by(journal, name);
     let root = root.try_clone().map(Dir::new);
     root.map_or(true, |root| is_by_others(&root, time, &is_own))
+}
+
+/// Removes the directory of a copy's original if it is empty, and leaves the time of the root.
+pub(in crate::tree) fn remove_from_copy(root: &OwnedFd, journal: &Journal) -> io::Result<()> {
+    let Some(name) = name(journal) else {
+        return Ok(());
+    };
+    let before = Stat::of(root)?;
+    match failpoints::change(|| Dir::new(root).rmdir(&name)) {
+        Ok(()) => set_mtime(root, before.mtime),
+        // It is not there, or something is in it that could not be brought back.
+        Err(_) => Ok(()),
+    }
 }
 
 /// Removes the directory if it is empty, and leaves the time of the root. `was_killed` says that a killed run may have removed it
@@ -95,29 +103,7 @@ pub(in crate::tree) fn remove(
     }
 }
 
-/// Returns the name that the entry of a change has there: the number of the job's frame, and that of the change in the job.
-pub(super) fn entry_name(frame: u64, number: usize) -> BackingName {
-    own_name(&format!("{frame}-{number}"))
-}
-
-/// Gives a directory the time of its last change.
-pub(super) fn set_mtime(dir: impl AsFd, mtime: Time) -> io::Result<()> {
-    failpoints::change(|| file::set_times(dir, SetTime::Omit, SetTime::At(mtime)))
-}
-
 /// Returns the name of the directory; `None` if the journal sets nothing aside.
 fn name(journal: &Journal) -> Option<BackingName> {
-    let name = || own_name(&format!(".utf8fs-aside-{}", journal.header.id));
-    (journal.jobs.has_asides).then(name)
-}
-
-/// Are two times likely of one doing?
-pub(super) fn is_near(one: Time, other: Time) -> bool {
-    are_within(one, other, NEAR)
-}
-
-/// Are two times at most so many nanoseconds apart?
-pub(super) fn are_within(one: Time, other: Time, most: i128) -> bool {
-    let nanos = |time: Time| i128::from(time.secs) * 1_000_000_000 + i128::from(time.nanos);
-    (nanos(one) - nanos(other)).abs() <= most
+    journal.jobs.has_asides.then(|| journal.aside_name())
 }

@@ -3,14 +3,17 @@
 use std::cell::{Cell, OnceCell};
 use std::collections::HashSet;
 use std::io;
+use std::os::fd::AsFd;
 
-use super::aside_dir::{are_within, is_near, set_mtime};
-use super::executor::OpenDir;
 use crate::backing::name_watch::{NameEvent, NameWatch};
-use crate::backing::{Dir, Entries, SetTime, Stat, Time, file};
+use crate::backing::{Dir, Entries, SetTime, Time, file};
 use crate::names::BackingName;
 use crate::tree::change::Job;
+use crate::tree::failpoints;
 use crate::tree::undo_journal::Journal;
+
+/// Nanoseconds between times of two system calls behind each other, at most: the process may have had to wait in between.
+const NEAR: i128 = 200_000_000;
 
 /// Nanoseconds between times of one system call, at most: the kernel's clock for times of files ticks each 10 ms or faster.
 const SAME_CALL: i128 = 20_000_000;
@@ -42,7 +45,7 @@ impl<'c> Changes<'c> {
     }
 
     /// Notes a change of the migration's own.
-    fn note_own(&self, job: &Job) {
+    pub(super) fn note_own(&self, job: &Job) {
         let changes = self.own_changes.get() + 1;
         self.own_changes.set(changes);
         if changes.is_multiple_of(BETWEEN_READINGS) {
@@ -51,7 +54,7 @@ impl<'c> Changes<'c> {
     }
 
     /// Has anybody else changed a name so far?
-    fn has_others(&self, job: &Job) -> bool {
+    pub(super) fn has_others(&self, job: &Job) -> bool {
         if let Some(watch) = &self.watch {
             watch.take(|event| {
                 let is_own = match event {
@@ -70,7 +73,7 @@ impl<'c> Changes<'c> {
     }
 
     /// Is it a name that the migration gives, takes or has made?
-    fn is_own(&self, job: &Job, name: &[u8]) -> bool {
+    pub(super) fn is_own(&self, job: &Job, name: &[u8]) -> bool {
         let own_names = self.own_names.get_or_init(|| own_names(job));
         own_names.contains(name) || is_made_by(self.journal, name)
     }
@@ -86,56 +89,6 @@ pub(super) fn is_made_by(journal: &Journal, name: &[u8]) -> bool {
 pub(super) fn own_names(job: &Job) -> HashSet<Vec<u8>> {
     let names = job.changes.iter().flat_map(|change| change.names());
     names.map(|name| name.as_bytes().to_vec()).collect()
-}
-
-impl OpenDir<'_> {
-    /// Makes a change in the directory.
-    ///
-    /// # Errors
-    /// Those of making it.
-    pub(super) fn change<T>(&self, make: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-        let made = make()?;
-        self.changed.set(true);
-        self.changes.note_own(self.job);
-        Ok(made)
-    }
-
-    /// Notes an entry that is one of the migration's.
-    pub(super) fn see(&self, stat: &Stat) {
-        let made = stat.btime.filter(|_| stat.is_symlink());
-        let mut times = std::iter::once(stat.ctime).chain(made);
-        if times.any(|time| is_near(time, self.mtime)) {
-            self.is_ours.set(true);
-        }
-    }
-
-    /// Puts back the time of the directory's last change, or leaves that of others. `may_be_found` says that a killed run may
-    /// have left its own.
-    ///
-    /// # Errors
-    /// Those of utimensat(2).
-    pub(super) fn put_time_back(&self, may_be_found: bool) -> io::Result<()> {
-        let wanted = self.job.mtime;
-        let is_known = self.mtime == wanted;
-        let is_left = || {
-            let is_own = |name: &[u8]| self.changes.is_own(self.job, name);
-            may_be_found && self.is_ours.get() && !is_by_others(&self.dir, self.mtime, &is_own)
-        };
-        let mtime = match is_known || is_left() {
-            true => wanted,
-            false => self.mtime,
-        };
-        let is_as_found = !self.changed.get() && mtime == self.mtime;
-        if is_as_found || self.changes.has_others(self.job) {
-            return Ok(());
-        }
-        set_mtime(&self.dir, mtime)?;
-        if self.changes.has_others(self.job) {
-            // Just now.
-            file::set_times(&self.dir, SetTime::Omit, SetTime::Now)?;
-        }
-        Ok(())
-    }
 }
 
 /// May it have been somebody else who changed a directory at that time? So it seems if another entry was made or changed then.
@@ -164,4 +117,20 @@ pub(super) fn is_by_others(dir: &Dir, time: Time, is_own: &dyn Fn(&[u8]) -> bool
             return true;
         }
     }
+}
+
+/// Gives a directory the time of its last change.
+pub(super) fn set_mtime(dir: impl AsFd, mtime: Time) -> io::Result<()> {
+    failpoints::change(|| file::set_times(dir, SetTime::Omit, SetTime::At(mtime)))
+}
+
+/// Are two times likely of one doing?
+pub(super) fn is_near(one: Time, other: Time) -> bool {
+    are_within(one, other, NEAR)
+}
+
+/// Are two times at most so many nanoseconds apart?
+pub(super) fn are_within(one: Time, other: Time, most: i128) -> bool {
+    let nanos = |time: Time| i128::from(time.secs) * 1_000_000_000 + i128::from(time.nanos);
+    (nanos(one) - nanos(other)).abs() <= most
 }

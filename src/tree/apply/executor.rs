@@ -9,11 +9,12 @@ use strum::VariantArray;
 
 use super::directory_time::Changes;
 use super::observer::{Done, Observer};
+use super::open_dir::OpenDir;
 use crate::backing::name_watch::NameWatch;
-use crate::backing::{Dir, Stat, Time};
+use crate::backing::{Dir, Stat};
 use crate::names::BackingName;
 use crate::records::Outcome;
-use crate::tree::change::{Change, Job};
+use crate::tree::change::{Change, EntryMatch, Job};
 use crate::tree::failpoints::is_listening;
 use crate::tree::undo_journal::{Journal, JournalError, SkipReason, Skipped};
 
@@ -73,6 +74,8 @@ pub(in crate::tree) struct Executor<'e> {
     pub(super) journal: &'e Journal,
     pub(in crate::tree) aside: Option<Dir>,
     pub(super) mode: Mode,
+    /// What makes an entry the one that a change is about.
+    pub(in crate::tree) matching: EntryMatch,
     /// The part that is undone, if not all.
     pub(in crate::tree) only: Option<&'e [BackingName]>,
     pub(super) observer: &'e dyn Observer,
@@ -90,23 +93,6 @@ pub(super) struct LinkEnd {
     pub(super) counted: Option<Done>,
 }
 
-/// A directory that is worked on.
-pub(super) struct OpenDir<'d> {
-    pub(super) job: &'d Job,
-    pub(super) dir: Dir,
-    /// The name of the only entry that is in question, before or after; `None` for all.
-    only: Option<&'d BackingName>,
-    pub(super) changes: Changes<'d>,
-    /// The time of the directory's last change as it was found.
-    pub(super) mtime: Time,
-    /// An entry of the job was changed at that time.
-    pub(super) is_ours: Cell<bool>,
-    /// Something was, or is being, changed in it.
-    pub(super) changed: Cell<bool>,
-    /// Something was found that was done before.
-    pub(super) found: Cell<bool>,
-}
-
 impl<'e> Executor<'e> {
     /// # Errors
     /// [`JournalError::NotThisTree`], [`JournalError::ReadOnly`], [`JournalError::Io`].
@@ -115,10 +101,10 @@ impl<'e> Executor<'e> {
         journal: &'e Journal,
         observer: &'e dyn Observer,
         mode: Mode,
+        matching: EntryMatch,
     ) -> Result<Self, JournalError> {
-        let io = JournalError::io("look at the tree");
-        if !journal.header.inode.is(&Stat::of(root).map_err(io)?) {
-            return Err(JournalError::NotThisTree);
+        if matching == EntryMatch::Inode {
+            journal.check_tree(root)?;
         }
         if mode != Mode::Preview {
             JournalError::refuse_read_only(root)?;
@@ -128,12 +114,18 @@ impl<'e> Executor<'e> {
             journal,
             aside: None,
             mode,
+            matching,
             only: None,
             observer,
             count: Mutex::default(),
             ends: Mutex::default(),
             watches: Mutex::default(),
         })
+    }
+
+    /// Returns the journal.
+    pub(in crate::tree) fn journal(&self) -> &Journal {
+        self.journal
     }
 
     /// Is it to stop? Once it is, it stops for good.
@@ -156,18 +148,19 @@ impl<'e> Executor<'e> {
             Some(Some([name])) => Some(name),
             Some(Some(_) | None) => return Ok(()),
         };
-        let (dir, mut before) = match jobs.open(self.root, &job.directory, &job.inode) {
-            Ok(opened) => opened,
-            Err(error) => {
-                let reason = SkipReason::of_directory(error);
-                for change in job.changes.iter().filter(|change| pass.concerns(change)) {
-                    if only.is_none_or(|only| *only == change.name) {
-                        self.skip(job, &change.name, reason);
+        let (dir, mut before) =
+            match jobs.open(self.root, &job.directory, &job.inode, self.matching) {
+                Ok(opened) => opened,
+                Err(error) => {
+                    let reason = SkipReason::of_directory(error);
+                    for change in job.changes.iter().filter(|change| pass.concerns(change)) {
+                        if only.is_none_or(|only| *only == change.name) {
+                            self.skip(job, &change.name, reason);
+                        }
                     }
+                    return Ok(());
                 }
-                return Ok(());
-            }
-        };
+            };
         let watch = self.watch(pass, &dir);
         if watch.is_some() {
             // Of what was changed before, the time tells.
@@ -179,6 +172,11 @@ impl<'e> Executor<'e> {
             dir,
             only,
             changes,
+            wanted_mtime: match self.matching {
+                EntryMatch::Inode => job.mtime,
+                // A copy has times of its own.
+                EntryMatch::Name => before.mtime,
+            },
             mtime: before.mtime,
             is_ours: Cell::new(false),
             changed: Cell::new(false),
@@ -221,13 +219,5 @@ impl<'e> Executor<'e> {
             name: name.clone(),
             reason,
         });
-    }
-}
-
-impl OpenDir<'_> {
-    /// Is a change in question?
-    pub(super) fn concerns(&self, change: &Change) -> bool {
-        self.only
-            .is_none_or(|only| change.names().any(|name| name == only))
     }
 }

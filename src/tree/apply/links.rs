@@ -13,8 +13,9 @@
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
-use super::executor::{Executor, LinkEnd, Mode, OpenDir};
+use super::executor::{Executor, LinkEnd, Mode};
 use super::observer::{Done, Movement};
+use super::open_dir::OpenDir;
 use crate::backing::{Dir, SetTime, Stat, file, if_there, xattr};
 use crate::names::BackingName;
 use crate::records::Name;

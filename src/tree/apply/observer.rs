@@ -1,11 +1,8 @@
-//! The reports of a migration while it is planned and done, and of its end.
-
-use std::io;
+//! The reports of a migration while it is done, and of its end.
 
 use crate::names::BackingName;
 use crate::records::Outcome;
 use crate::tree::change::TreePath;
-use crate::tree::tree_walk::Place;
 use crate::tree::undo_journal::Skipped;
 
 /// A movement of an entry.
@@ -21,14 +18,8 @@ pub enum Movement<'a> {
     Target(&'a [u8]),
 }
 
-/// An observer of a migration. Called by several threads at a time.
+/// An observer of the execution of a migration. Called by several threads at a time.
 pub trait Observer: Sync {
-    /// A directory could not be read; nothing is planned in it (law T3).
-    fn unread(&self, _place: &Place, _error: &io::Error) {}
-
-    /// A directory on another mount is left out of the plan.
-    fn left_out(&self, _place: &Place) {}
-
     /// A directory was finished; the outcome so far.
     fn progress(&self, _outcome: Outcome, _directory: &TreePath) {}
 
@@ -41,8 +32,8 @@ pub trait Observer: Sync {
     /// The time of a directory could not be put back (law T6), by this errno.
     fn time_lost(&self, _directory: &TreePath, _errno: i32) {}
 
-    /// Is it to stop? Asked between any two directories that are planned, and any two renames; chains of renames that depend on
-    /// each other are brought to their end.
+    /// Returns true if it is to stop. Asked between any two renames; chains of renames that depend on each other are brought to their
+    /// end.
     fn is_over(&self) -> bool {
         false
     }

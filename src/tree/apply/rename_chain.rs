@@ -4,16 +4,16 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsFd, BorrowedFd};
 
-use super::aside_dir::entry_name;
-use super::executor::{Executor, Mode, OpenDir};
+use super::executor::{Executor, Mode};
 use super::links::target_of;
 use super::observer::Movement;
-use crate::backing::{Dir, Kind, if_there};
+use super::open_dir::OpenDir;
+use crate::backing::{Dir, Kind, Stat, if_there};
 use crate::names::BackingName;
 use crate::records::JournalEvent;
-use crate::tree::change::{Change, Destination};
+use crate::tree::change::{Change, Destination, EntryMatch};
 use crate::tree::failpoints;
-use crate::tree::undo_journal::{JournalError, SkipReason, is_unable};
+use crate::tree::undo_journal::{JournalError, SkipReason, aside_entry_name, is_unable};
 
 impl Executor<'_> {
     /// Makes or unmakes the renames of a directory; of a chain all or none.
@@ -78,7 +78,7 @@ impl<'c> Chain<'c> {
             let to = match &change.to {
                 Some(Destination::Name(new)) => here(new),
                 Some(Destination::Aside) => executor.aside.as_ref().map(|aside| {
-                    let name = entry_name(dir.job.number, first + entry);
+                    let name = aside_entry_name(dir.job.number, first + entry);
                     (Dir::new(aside.as_fd()), name)
                 }),
                 None => continue,
@@ -158,7 +158,9 @@ impl<'c> Chain<'c> {
     /// # Errors
     /// Why the entries are left.
     fn made(&self) -> Result<usize, SkipReason> {
-        let is_fewest = self.moves.len() == 1 || self.executor.journal.state().is_linking;
+        let is_fewest = self.moves.len() == 1
+            || self.executor.journal.state().is_linking
+            || self.executor.matching == EntryMatch::Name;
         let mut reason = SkipReason::Gone;
         let mut is_at = |change: &Change, place: Option<&Place<'_>>| -> Result<bool, SkipReason> {
             let Some((dir, name)) = place else {
@@ -168,8 +170,7 @@ impl<'c> Chain<'c> {
                 return Ok(false);
             };
             reason = SkipReason::Changed;
-            let is_entry =
-                change.id.is(&stat) || matches!(target_of(dir, name, change, &stat), Ok(Some(_)));
+            let is_entry = self.is_entry(dir, name, change, &stat);
             if is_entry {
                 self.dir.see(&stat);
             }
@@ -197,6 +198,24 @@ impl<'c> Chain<'c> {
         let made = made.ok_or(reason)?;
         self.dir.found.set(self.dir.found.get() || made > 0);
         Ok(made)
+    }
+
+    /// Is an entry of this name the one that a change is about? A link that was made anew is known by its target.
+    fn is_entry(
+        &self,
+        dir: &Dir<impl AsFd>,
+        name: &BackingName,
+        change: &Change,
+        stat: &Stat,
+    ) -> bool {
+        let matching = self.executor.matching;
+        let has_its_target = || matches!(target_of(dir, name, change, stat), Ok(Some(_)));
+        match matching {
+            EntryMatch::Inode => matching.is_entry(change, stat) || has_its_target(),
+            EntryMatch::Name => {
+                matching.is_entry(change, stat) && (change.target.is_none() || has_its_target())
+            }
+        }
     }
 
     /// Makes a move, or reports that it would be made.
@@ -233,7 +252,8 @@ impl<'c> Chain<'c> {
         let dir = self.dir;
         let mut moved = dir.change(|| failpoints::rename(from_dir, from, to_dir, to));
         if moved.as_ref().is_err_and(is_unable) && !is_dir {
-            if !journal.state().is_linking {
+            // The journal of a copy's original is not written to.
+            if !journal.state().is_linking && self.executor.matching == EntryMatch::Inode {
                 journal.append(&[JournalEvent::Linking])?;
             }
             let source = from_dir.child(from);
@@ -244,11 +264,16 @@ impl<'c> Chain<'c> {
         let Err(error) = moved else {
             return Ok(Ok(()));
         };
-        if error.raw_os_error() == Some(libc::EEXIST) && journal.state().is_linking && !is_dir {
+        let may_be_linked =
+            journal.state().is_linking || self.executor.matching == EntryMatch::Name;
+        if error.raw_os_error() == Some(libc::EEXIST) && may_be_linked && !is_dir {
             // Killed between the two: both names are there.
             let one = from_dir.stat_child(from);
             let both = one.and_then(|one| Ok((one, to_dir.stat_child(to)?)));
-            if both.is_ok_and(|(one, other)| change.id.is(&one) && change.id.is(&other)) {
+            let matching = self.executor.matching;
+            if both.is_ok_and(|(one, other)| {
+                matching.is_entry(change, &one) && one.identity() == other.identity()
+            }) {
                 dir.found.set(true);
                 let unlinked = dir.change(|| failpoints::change(|| from_dir.unlink(from)));
                 return Ok(unlinked.map_err(SkipReason::from));

@@ -16,7 +16,7 @@ use super::*;
 use crate::tree::kills::manifest::{Manifest, assert_same};
 use crate::tree::kills::plan::{name, plan};
 use crate::tree::kills::stage::{Impatient, Seen, Stage, mixed, mtime, path, set_mtime};
-use crate::tree::rollback::{preview, undo};
+use crate::tree::rollback::{UndoScope, preview, undo};
 use crate::tree::undo_journal::{SkipReason, Skipped};
 
 const DIR: &[&[u8]] = &[b"\xFCber", b"alt\xE9"];
@@ -128,7 +128,10 @@ fn a_part_is_undone_by_names_of_before_or_after() {
         let told = preview(
             &stage.root(),
             &journal,
-            Some(asked.as_slice()),
+            UndoScope {
+                only: Some(asked.as_slice()),
+                ..UndoScope::default()
+            },
             &Seen::default(),
         )
         .unwrap();
@@ -386,7 +389,13 @@ fn a_journal_of_another_tree_is_refused() {
     let before = other.manifest();
     let error = apply(&other.root(), &mut journal, 1, &Seen::default()).unwrap_err();
     assert!(matches!(error, JournalError::NotThisTree), "{error}");
-    let error = undo(&other.root(), &mut journal, None, &Seen::default()).unwrap_err();
+    let error = undo(
+        &other.root(),
+        &mut journal,
+        UndoScope::default(),
+        &Seen::default(),
+    )
+    .unwrap_err();
     assert!(matches!(error, JournalError::NotThisTree), "{error}");
     assert_same(&other.manifest(), &before, "refused");
 }

@@ -85,16 +85,54 @@ impl PlanLine {
     }
 }
 
+/// The part of an entry that a reason is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ReasonSubject {
+    /// A change of the name or the target.
+    Change,
+    /// A name that stays.
+    NameStays,
+    /// The target of a link that stays; the link may get a name all the same.
+    TargetStays,
+}
+
 impl Reason {
-    /// Is it why the target of a link is left? The link may get a name all the same.
-    pub fn is_of_target(self) -> bool {
-        // They stand in this order.
-        (Self::HardLinked..=Self::TargetSetAside).contains(&self)
+    /// Returns the part of an entry that it is about. A reason for which something stays counts as left, and for the exit status.
+    fn subject(self) -> ReasonSubject {
+        match self {
+            Self::Decoded
+            | Self::Doubled
+            | Self::Escaped
+            | Self::Mapped
+            | Self::Encoded
+            | Self::Form
+            | Self::Forbidden
+            | Self::TooLong
+            | Self::Target
+            | Self::Mended
+            | Self::BytesEscaped
+            | Self::Same => ReasonSubject::Change,
+            Self::Unreadable
+            | Self::Unsure
+            | Self::Control
+            | Self::WouldBeTooLong
+            | Self::NoSpelling
+            | Self::Unmappable
+            | Self::Taken
+            | Self::MountPoint => ReasonSubject::NameStays,
+            Self::HardLinked | Self::TargetTooLong | Self::TargetSetAside => {
+                ReasonSubject::TargetStays
+            }
+        }
     }
 
-    /// Is it why something is left?
+    /// Returns true if it is why the target of a link is left.
+    pub fn is_of_target(self) -> bool {
+        self.subject() == ReasonSubject::TargetStays
+    }
+
+    /// Returns true if it is why something is left.
     pub fn is_of_what_stays(self) -> bool {
-        // They stand in this order.
-        (Self::Unreadable..=Self::TargetSetAside).contains(&self)
+        self.subject() != ReasonSubject::Change
     }
 }

@@ -3,9 +3,7 @@
 //! A line is refused if it leads out of the tree, overwrites something or makes a name that is none (laws T2, C5).
 
 use std::collections::{HashMap, HashSet};
-use std::fs::File;
-use std::io::{self, BufRead, BufReader};
-use std::path::Path;
+use std::io::{self, BufRead};
 
 use sha2::{Digest, Sha256};
 use thiserror::Error;
@@ -183,7 +181,7 @@ impl<R: BufRead> Reader<R> {
             Some(PlanRecord::Header(header)) => {
                 known(header.version)?;
                 // Nothing that comes before it goes with it.
-                self.is_to_charset = Some(header.options.starts_with("--to "));
+                self.is_to_charset = Some(header.to.is_some());
                 let root = header.root.as_bytes();
                 if !root.starts_with(b"/") || root.contains(&0) {
                     return Err("\"root\" is not an absolute path".into());
@@ -266,12 +264,4 @@ fn check(lines: &[PlanLine]) -> Result<(), PlanError> {
         }
     }
     Ok(())
-}
-
-/// Opens a plan.
-///
-/// # Errors
-/// [`PlanError::Io`] of open(2).
-pub fn open(path: &Path) -> Result<Reader<BufReader<File>>, PlanError> {
-    Ok(Reader::new(BufReader::new(File::open(path)?)))
 }

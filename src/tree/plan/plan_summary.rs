@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 
 use super::directory_plan::DirectoryPlan;
 use crate::names::BackingName;
-use crate::records::{PlanLine, Reason};
-use crate::tree::undo_journal::Unplanned;
+use crate::records::{PlanLine, Reason, Unplanned};
 
 /// Directories that are listed one by one.
 const DIRECTORIES: usize = 10;

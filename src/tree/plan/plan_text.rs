@@ -1,6 +1,5 @@
 //! A plan in words: its lines for people, and both formats of its file.
 
-use serde_json::json;
 use strum::{EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 use super::directory_plan::DirectoryPlan;
@@ -26,20 +25,16 @@ pub enum PlanFormat {
 }
 
 impl PlanFormat {
-    /// Returns the start of a tree, by the absolute path of its root and the options that it is planned with.
-    pub fn header(self, root: &[u8], options: &str) -> String {
+    /// Returns the start of a tree.
+    pub fn header(self, header: &PlanHeader) -> String {
         match self {
-            Self::Json => {
-                let header = PlanHeader {
-                    version: PLAN_VERSION,
-                    root: root.to_vec().into(),
-                    options: options.to_owned(),
-                };
-                json_line(&header) + "\n"
-            }
+            Self::Json => json_line(header) + "\n",
             Self::Readable => {
-                let (root, options) = (Quoted(root), Quoted(options.as_bytes()));
-                format!("plan {PLAN_VERSION} of {root} by {options}\n")
+                let (version, root) = (header.version, &header.root);
+                let to = header.to.map(|charset| format!(" to {}", charset.label()));
+                let to = to.unwrap_or_default();
+                let options = Quoted(header.options.as_bytes());
+                format!("plan {version} of {root}{to} by {options}\n")
             }
         }
     }
@@ -117,8 +112,7 @@ impl PlanLine {
     /// Returns the lines of a readable plan for this entry. An entry that is left is a comment, and so is each candidate, or a
     /// line into which a name can be written.
     pub fn readable(&self) -> String {
-        let kind = json!(self.kind);
-        let kind = kind.as_str().unwrap_or_default();
+        let kind: &str = self.kind.into();
         let old = Quoted(self.old.as_bytes());
         let tail = format!("{kind} {}", self.inode);
         let (outcome, cause) = (self.outcome(), self.cause(None));

@@ -10,11 +10,11 @@ use parking_lot::Mutex;
 
 use super::directory_plan::DirectoryPlan;
 use super::name_change::Spellings;
+use super::plan_observer::PlanObserver;
 use super::symlink_targets::{Link, LinkDirectory, NewNames, Renames, retarget};
 use crate::backing::{Kind, Stat};
 use crate::names::BackingName;
 use crate::records::{Destination, PlanLine, TreePath};
-use crate::tree::apply::Observer;
 use crate::tree::tree_walk::{Listed, Mounts, Place, Visitor, threads, walk};
 
 /// The names that a plan gives in a tree.
@@ -60,7 +60,7 @@ impl PlannedNames {
     ///
     /// # Errors
     /// The root can't be looked at.
-    pub fn links(&self, root: &OwnedFd, observer: &dyn Observer) -> io::Result<FollowingLinks> {
+    pub fn links(&self, root: &OwnedFd, observer: &dyn PlanObserver) -> io::Result<FollowingLinks> {
         if self.old_names.is_empty() {
             return Ok(FollowingLinks::default());
         }
@@ -150,7 +150,7 @@ impl NewNames for NamesInTree<'_> {
 /// The visitor of all directories, which looks at their links.
 struct LinkVisitor<'v> {
     names: NamesInTree<'v>,
-    observer: &'v dyn Observer,
+    observer: &'v dyn PlanObserver,
     found: Mutex<FollowingLinks>,
 }
 

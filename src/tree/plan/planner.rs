@@ -13,13 +13,13 @@ use super::directory_plan::DirectoryPlan;
 use super::filter::{Filter, Scope};
 use super::name_change::{Spellings, may_change, spellings};
 use super::plan_directory::plan;
+use super::plan_observer::PlanObserver;
 use super::plan_options::PlanOptions;
 use super::symlink_targets::{Identity, Link, LinkDirectory, NewNames, Renames, renames, retarget};
 use crate::backing::{Dir, Kind, Stat};
 use crate::codec::guess::Guesser;
 use crate::names::BackingName;
 use crate::records::{PlanLine, Reason, TreePath};
-use crate::tree::apply::Observer;
 use crate::tree::content_eq::have_same_content;
 use crate::tree::entry_list::{EntryList, ListedEntry};
 use crate::tree::tree_walk::{Listed, Mounts, Place, Visitor, threads, walk};
@@ -46,7 +46,7 @@ impl Planner<'_> {
     ///
     /// # Errors
     /// The root can't be looked at.
-    pub fn plan(&self, observer: &dyn Observer, take: &Take<'_>) -> io::Result<()> {
+    pub fn plan(&self, observer: &dyn PlanObserver, take: &Take<'_>) -> io::Result<()> {
         let mut visitor = TreeVisitor {
             planner: self,
             observer,
@@ -73,7 +73,7 @@ impl Planner<'_> {
 /// the second.
 struct TreeVisitor<'p> {
     planner: &'p Planner<'p>,
-    observer: &'p dyn Observer,
+    observer: &'p dyn PlanObserver,
     take: &'p Take<'p>,
     /// Inode, device and mount of the root.
     top: Stat,

@@ -9,12 +9,15 @@
 //! end of plan 1
 //! ```
 
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use std::str::FromStr;
 
-use crate::names::Quoted;
+use crate::codec::Charset;
 use crate::names::quoted::unquote;
-use crate::records::{Name, PlanEnd, PlanHeader, PlanLine, PlanRecord};
+use crate::names::{BackingName, Quoted};
+use crate::records::{
+    Kind, Name, PlanEnd, PlanHeader, PlanLine, PlanRecord, Reason, TreePath, parse_backing_name,
+    parse_tree_path,
+};
 
 const SHAPE: &str = r#"not a line of a plan: "OLD" -> "NEW" KIND INODE"#;
 
@@ -30,7 +33,7 @@ use Token::{Name as Quote, Word};
 #[derive(Debug, Default)]
 pub(super) struct ReadablePlan {
     /// The directory of the lines that follow, and its inode number.
-    directory: Option<(Name, u64)>,
+    directory: Option<(TreePath, u64)>,
 }
 
 impl ReadablePlan {
@@ -50,6 +53,7 @@ impl ReadablePlan {
                 Word(version),
                 Word("of"),
                 Quote(root),
+                target_charset @ ..,
                 Word("by"),
                 Quote(options),
             ] => {
@@ -58,6 +62,7 @@ impl ReadablePlan {
                     version: number(version)?,
                     root: root.clone().into(),
                     options: String::from_utf8(options.clone()).unwrap_or_default(),
+                    to: charset_of(target_charset)?,
                 })
             }
             [Word("end"), Word("of"), Word("plan"), Word(version)] => PlanRecord::End(PlanEnd {
@@ -66,59 +71,104 @@ impl ReadablePlan {
             [Word("in"), Quote(path), Word(inode)] => {
                 let path = path.strip_prefix(b"/");
                 let path = path.ok_or("the path of a directory has to start with /")?;
-                self.directory = Some((path.to_vec().into(), number(inode)?));
+                self.directory = Some((parse_tree_path(path)?, number(inode)?));
                 return Ok(None);
             }
             [Quote(old), changes @ .., Word(kind), Word(inode)] => {
-                let directory = self.directory.as_ref();
-                let (path, directory_inode) = directory
-                    .ok_or(r#"it belongs to no directory: the line in "/PATH" INODE is missing"#)?;
-                let mut fields = Map::new();
-                let mut add = |key: &str, value: Value| fields.insert(key.to_owned(), value);
-                add("directory", json!(path));
-                add("directory_inode", json!(directory_inode));
-                add("old", json!(Name::from(old.as_slice())));
-                add("new", Value::Null);
-                add("kind", json!(kind));
-                add("inode", json!(number(inode)?));
-                for (key, name) in changes_of(changes)? {
-                    add(key, json!(Name::from(name.as_slice())));
-                }
-                let line = PlanLine::deserialize(Value::Object(fields));
-                PlanRecord::Line(Box::new(line.map_err(|error| error.to_string())?))
+                PlanRecord::Line(Box::new(self.line(old, changes, kind, number(inode)?)?))
             }
             [Word("in"), ..] => return Err(r#"not a line of a plan: in "/PATH" INODE"#.to_owned()),
             _ => return Err(SHAPE.to_owned()),
         };
         Ok(Some(record))
     }
+
+    /// Returns the line of an entry of the directory.
+    fn line(
+        &self,
+        old: &[u8],
+        changes: &[Token<'_>],
+        kind: &str,
+        inode: u64,
+    ) -> Result<PlanLine, String> {
+        let directory = self.directory.as_ref();
+        let (directory, directory_inode) = directory
+            .ok_or(r#"it belongs to no directory: the line in "/PATH" INODE is missing"#)?;
+        let kind = Kind::from_str(kind)
+            .map_err(|_unknown| format!("{} is no kind of file", Quoted(kind.as_bytes())))?;
+        let changes = ReadChanges::parse(changes)?;
+        let old = parse_backing_name(old)?;
+        Ok(PlanLine {
+            directory: directory.clone(),
+            directory_inode: *directory_inode,
+            new: changes.new,
+            same_as: changes.same_as,
+            target: changes.target,
+            new_target: changes.new_target,
+            ..PlanLine::new(old, kind, inode, Reason::default())
+        })
+    }
 }
 
-/// Returns the fields that stand between the old name and the kind of an entry: words, and a name behind them, of each.
-fn changes_of<'t>(tokens: &'t [Token<'_>]) -> Result<Vec<(&'static str, &'t Vec<u8>)>, String> {
-    let (mut fields, mut words) = (Vec::new(), Vec::new());
-    for token in tokens {
-        let name = match token {
-            Word(word) => {
-                words.push(*word);
-                continue;
-            }
-            Quote(name) => name,
-        };
-        let before = fields.last().map(|(field, _)| *field);
-        let field = match (before, words.join(" ").as_str()) {
-            (None, "->") => "new",
-            (None | Some("new"), "is set aside for") => "same_as",
-            (None | Some("new"), "leads to") => "target",
-            (Some("target"), "->") => "new_target",
-            _ => return Err(SHAPE.to_owned()),
-        };
-        fields.push((field, name));
-        words.clear();
+/// Returns the charset of the words `to CHARSET`, which may be missing.
+fn charset_of(words: &[Token<'_>]) -> Result<Option<Charset>, String> {
+    match words {
+        [] => Ok(None),
+        [Word("to"), Word(label)] => Charset::from_label(label)
+            .map(Some)
+            .map_err(|_unknown| format!("{} is no charset on offer", Quoted(label.as_bytes()))),
+        _ => Err(SHAPE.to_owned()),
     }
-    match (fields.last(), words.is_empty()) {
-        (Some(("target", _)), _) | (_, false) => Err(SHAPE.to_owned()),
-        _ => Ok(fields),
+}
+
+/// The changes between the old name and the kind of an entry.
+#[derive(Debug, Default)]
+struct ReadChanges {
+    new: Option<BackingName>,
+    same_as: Option<BackingName>,
+    target: Option<Name>,
+    new_target: Option<Name>,
+}
+
+impl ReadChanges {
+    /// Reads the changes: words, and a name behind them, of each.
+    fn parse(tokens: &[Token<'_>]) -> Result<Self, String> {
+        let (mut changes, mut words) = (Self::default(), Vec::new());
+        for token in tokens {
+            match token {
+                Word(word) => words.push(*word),
+                Quote(name) => {
+                    changes.add(&words.join(" "), name)?;
+                    words.clear();
+                }
+            }
+        }
+        let has_target_alone = changes.target.is_some() && changes.new_target.is_none();
+        match words.is_empty() && !has_target_alone {
+            true => Ok(changes),
+            false => Err(SHAPE.to_owned()),
+        }
+    }
+
+    /// Adds the change that these words and the name behind them say.
+    fn add(&mut self, words: &str, name: &[u8]) -> Result<(), String> {
+        let is_first = self.new.is_none() && self.is_before_target();
+        match words {
+            "->" if is_first => self.new = Some(parse_backing_name(name)?),
+            "is set aside for" if self.is_before_target() => {
+                self.same_as = Some(parse_backing_name(name)?);
+            }
+            "leads to" if self.is_before_target() => self.target = Some(name.into()),
+            "->" if self.target.is_some() && self.new_target.is_none() => {
+                self.new_target = Some(name.into());
+            }
+            _ => return Err(SHAPE.to_owned()),
+        }
+        Ok(())
+    }
+
+    fn is_before_target(&self) -> bool {
+        self.same_as.is_none() && self.target.is_none()
     }
 }
 
@@ -183,16 +233,19 @@ mod tests {
             let text = directory(&line);
             assert_eq!(read(&text), [Ok(PlanRecord::Line(line))], "{text}");
         }
-        let header = PlanHeader {
-            version: 1,
-            root: b"/a\xE9\"".to_vec().into(),
-            options: "--only \"x\"".to_owned(),
-        };
-        let end = PlanEnd { version: 1 };
-        let readable = PlanFormat::Readable;
-        let text = readable.header(header.root.as_bytes(), &header.options) + &readable.end();
-        let records = [Ok(PlanRecord::Header(header)), Ok(PlanRecord::End(end))];
-        assert_eq!(read(&text), records);
+        for to in [None, Charset::from_label("koi8-r").ok()] {
+            let header = PlanHeader {
+                version: 1,
+                root: b"/a\xE9\"".to_vec().into(),
+                options: "--only \"x\"".to_owned(),
+                to,
+            };
+            let end = PlanEnd { version: 1 };
+            let readable = PlanFormat::Readable;
+            let text = readable.header(&header) + &readable.end();
+            let records = [Ok(PlanRecord::Header(header)), Ok(PlanRecord::End(end))];
+            assert_eq!(read(&text), records);
+        }
     }
 
     #[test]
@@ -225,10 +278,15 @@ mod tests {
                 "an escape in them is unknown",
             ),
             ("in \"/\" 1\n\"a\" -> \"..\" file 1", "is no name"),
-            ("in \"/\" 1\n\"a\" -> \"b\" folder 1", "unknown variant"),
-            ("in \"/..\" 1\n\"a\" -> \"b\" file 1", "is no path"),
+            ("in \"/\" 1\n\"a\" -> \"b\" folder 1", "is no kind of file"),
+            ("in \"/..\" 1", "is no path"),
             ("in \"a\" 1", "start with /"),
             ("rename a b", "not a line of a plan"),
+            ("plan 1 of \"/\" to nowhere by \"\"", "no charset on offer"),
+            (
+                "plan 1 of \"/\" from koi8-r by \"\"",
+                "not a line of a plan",
+            ),
         ];
         for (text, message) in rows {
             let Some(Err(fault)) = read(text).pop() else {

@@ -9,13 +9,13 @@ use std::os::unix::fs::FileExt;
 use super::journal_error::JournalError;
 use crate::backing::{Dir, Kind, Stat};
 use crate::names::BackingName;
-use crate::tree::change::{Change, Destination, InodeId, Job, join_path};
+use crate::tree::change::{Change, Destination, EntryMatch, InodeId, Job, join_path};
 
 /// The jobs of a journal: where they stand, and what they hold.
 #[derive(Debug, Default)]
 pub(crate) struct JobIndex {
     /// The places of the jobs, the deepest directories first once the journal is whole.
-    pub(crate) places: Vec<Place>,
+    pub(crate) places: Vec<JobPlace>,
     /// Number of their steps.
     pub(crate) steps: u64,
     /// Is anything set aside?
@@ -26,7 +26,9 @@ pub(crate) struct JobIndex {
 
 /// The place of a job in a file.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct JobPlace {
+    /// The number of its frame.
+    pub(super) frame: u64,
     pub(super) offset: u64,
     length: usize,
     /// The number of names that lead to its directory.
@@ -36,14 +38,9 @@ pub(crate) struct Place {
 }
 
 impl JobIndex {
-    /// Adds a job, which has so many bytes there.
-    pub(super) fn add(&mut self, job: &Job, offset: u64, length: usize) {
-        self.places.push(Place {
-            offset,
-            length,
-            depth: job.directory.len(),
-            has_links: job.links().next().is_some(),
-        });
+    /// Adds a job, which stands there.
+    pub(super) fn add(&mut self, job: &Job, place: JobPlace) {
+        self.places.push(place);
         for change in &job.changes {
             self.steps += change.steps();
             self.has_asides |= change.to == Some(Destination::Aside);
@@ -81,6 +78,16 @@ impl JobIndex {
         self.renamed_dirs.get(&path)
     }
 
+    /// Returns the names that lead to a directory after the migration.
+    pub(super) fn names_after(&self, directory: &[BackingName]) -> Vec<BackingName> {
+        let names = directory.iter().enumerate();
+        let after = names.map(|(index, name)| {
+            let renamed = self.renamed(directory, index);
+            renamed.and_then(Change::new_name).unwrap_or(name).clone()
+        });
+        after.collect()
+    }
+
     /// Opens a directory by the names of before, whichever of them it has now, following no link and entering no mount. Returns its
     /// attributes, too.
     ///
@@ -91,10 +98,11 @@ impl JobIndex {
         root: &OwnedFd,
         directory: &[BackingName],
         id: &InodeId,
+        matching: EntryMatch,
     ) -> io::Result<(Dir, Stat)> {
         let look = |fd: OwnedFd| Stat::of(&fd).map(|stat| (Dir::new(fd), stat));
         if let Ok(found) = Dir::new(root).descend(directory).and_then(look)
-            && id.is(&found.1)
+            && matching.is_directory(id, &found.1)
         {
             return Ok(found);
         }
@@ -106,7 +114,9 @@ impl JobIndex {
             let later = renamed
                 .into_iter()
                 .flat_map(|renamed| renamed.names().skip(1));
-            let is_it = |stat: &Stat| renamed.is_none_or(|renamed| renamed.id.is(stat));
+            let is_it = |stat: &Stat| {
+                renamed.is_none_or(|renamed| matching.is_directory(&renamed.id, stat))
+            };
             let mut found = error(libc::ENOTDIR);
             for name in std::iter::once(name).chain(later) {
                 match here.0.child(name).and_then(look) {
@@ -121,7 +131,7 @@ impl JobIndex {
             }
             here = found?;
         }
-        if id.is(&here.1) {
+        if matching.is_directory(id, &here.1) {
             Ok(here)
         } else {
             error(libc::ENOTDIR)
@@ -129,7 +139,18 @@ impl JobIndex {
     }
 }
 
-impl Place {
+impl JobPlace {
+    /// Returns the place of a job in a frame of that number, the JSON of which starts at an offset and has so many bytes.
+    pub(super) fn new(frame: u64, offset: u64, length: usize, job: &Job) -> Self {
+        Self {
+            frame,
+            offset,
+            length,
+            depth: job.directory.len(),
+            has_links: job.links().next().is_some(),
+        }
+    }
+
     /// Reads the bytes of the job.
     pub(super) fn read(&self, file: &File) -> Result<Vec<u8>, JournalError> {
         let mut job = vec![0; self.length];

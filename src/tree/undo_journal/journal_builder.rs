@@ -10,21 +10,63 @@ use std::path::Path;
 
 use jiff::Timestamp;
 use parking_lot::Mutex;
+use sha2::{Digest, Sha256};
 use tempfile::TempPath;
 
-use super::frames::{VERSION, preamble};
-use super::job_index::JobIndex;
+use super::frame::{FrameBatch, VERSION};
+use super::job_index::{JobIndex, JobPlace};
 use super::journal_error::JournalError;
-use super::journal_file::{Journal, Tail};
+use super::journal_file::{Journal, JournalTail};
 use super::skipped::Skipped;
 use crate::backing::{LockKind, Stat, lock};
-use crate::records::{JournalEvent, JournalHeader, Name, Unplanned, json_line};
-use crate::tree::change::{InodeId, Job};
+use crate::codec::Charset;
+use crate::records::{
+    JournalEvent, JournalHeader, JournalOrigin, Name, Time, Unplanned, json_line,
+};
+use crate::tree::change::Job;
 use crate::tree::failpoints;
 use crate::tree::plan::DirectoryPlan;
+use crate::tree::tree_identity::identity_of;
 
 /// Bytes that are gathered before they are written.
 const BUFFER: usize = 1 << 20;
+
+/// The request that a journal is made for.
+#[derive(Debug, Clone)]
+pub struct JournalRequest<'r> {
+    /// The absolute path of the tree.
+    pub tree: &'r [u8],
+    /// The options in words for people, such as `--from koi8-r`.
+    pub options: &'r str,
+    /// The kind of request.
+    pub origin: JournalOrigin,
+    /// The SHA-256 of the plan's file, or of the options, in hex digits.
+    pub digest: String,
+    /// The charset that names are encoded in; `None` if they are made UTF-8.
+    pub to: Option<Charset>,
+    /// The time of the last journal of the tree that is known.
+    pub after: Option<Time>,
+}
+
+impl<'r> JournalRequest<'r> {
+    /// Returns the request of a migration to UTF-8 by options, of the tree at a path.
+    pub fn of_options(tree: &'r [u8], options: &'r str) -> Self {
+        Self {
+            tree,
+            options,
+            origin: JournalOrigin::Options,
+            digest: sha256_of(options.as_bytes()),
+            to: None,
+            after: None,
+        }
+    }
+}
+
+/// Returns a SHA-256 in hex digits.
+pub fn sha256_of(octets: &[u8]) -> String {
+    let digest = Sha256::digest(octets);
+    digest.iter().map(|octet| format!("{octet:02x}")).collect()
+}
 
 /// A journal in the making. Groups may be added by several threads at a time.
 #[derive(Debug)]
@@ -45,8 +87,7 @@ struct Spool {
 }
 
 impl Draft {
-    /// Starts the journal of a migration of the tree below `root`, an open directory (`O_PATH` will do) whose absolute path is `tree`,
-    /// with options in words for people, such as `--from koi8-r`. It will lie
+    /// Starts the journal of a migration of the tree below `root`, an open directory (`O_PATH` will do). It will lie
     /// at `path`, in an existing directory. Until [`Draft::commit`] there is a file `path.draft` only, which
     /// overwrites one that a killed run left.
     ///
@@ -56,14 +97,12 @@ impl Draft {
     pub fn create(
         path: &Path,
         root: &OwnedFd,
-        tree: &[u8],
-        options: &str,
+        request: &JournalRequest<'_>,
     ) -> Result<Self, JournalError> {
         let io = JournalError::io("write the journal");
         let looked = JournalError::io("look at the tree");
         let root = root.try_clone().map_err(&looked)?;
         JournalError::refuse_read_only(&root)?;
-        let stat = Stat::of(&root).map_err(&looked)?;
         if path.symlink_metadata().is_ok() {
             return Err(JournalError::Exists(path.into()));
         }
@@ -83,15 +122,7 @@ impl Draft {
         }
         let draft = TempPath::try_from_path(draft).map_err(&io)?;
         failpoints::change(|| file.set_len(0)).map_err(&io)?;
-        let header = JournalHeader {
-            version: VERSION,
-            id: random().map_err(&io)?,
-            created: format!("{:.0}", Timestamp::now()),
-            root: Name::from(tree),
-            options: options.to_owned(),
-            inode: InodeId::of(&stat),
-            mtime: stat.mtime,
-        };
+        let header = header_of(request, &root)?;
         let spool = tempfile::tempfile_in(parent(path)).map_err(&io)?;
         let spool = Spool {
             file: BufWriter::with_capacity(BUFFER, spool),
@@ -101,7 +132,9 @@ impl Draft {
                 file,
                 header,
                 jobs: JobIndex::default(),
-                tail: Mutex::new(Tail::default()),
+                damage: None,
+                torn_at: None,
+                tail: Mutex::new(JournalTail::default()),
             },
         };
         Ok(Self {
@@ -124,8 +157,8 @@ impl Draft {
         let mut spool = self.spool.lock();
         let written = spool.file.write_all(json.as_bytes());
         written.map_err(JournalError::io("write the journal"))?;
-        let offset = spool.size;
-        spool.journal.jobs.add(&job, offset, json.len());
+        let place = JobPlace::new(0, spool.size, json.len(), &job);
+        spool.journal.jobs.add(&job, place);
         spool.size += u64::try_from(json.len()).unwrap_or(u64::MAX);
         Ok(skipped)
     }
@@ -155,16 +188,16 @@ impl Draft {
         let draft = self.path;
         let spool = file.into_inner();
         let spool = spool.map_err(|error| io(error.into_error()))?;
-        let (jobs, Tail { seal, state, .. }) = (&mut journal.jobs, journal.tail.get_mut());
-        let mut out = preamble();
-        seal.push(&JournalEvent::Journal(journal.header.clone()), &mut out);
+        let jobs = &mut journal.jobs;
+        let mut batch = FrameBatch::of_new_file(&journal.header.id);
+        batch.push(&JournalEvent::Journal(journal.header.clone()));
         jobs.places.sort_by_key(|place| Reverse(place.depth));
         for place in &mut jobs.places {
             let json = place.read(&spool)?;
-            place.offset = seal.push_json(&json, &mut out);
-            if out.len() >= BUFFER {
-                failpoints::change(|| (&journal.file).write_all(&out)).map_err(&io)?;
-                out.clear();
+            (place.frame, place.offset) = batch.push_json(&json);
+            if batch.bytes.len() >= BUFFER {
+                failpoints::change(|| (&journal.file).write_all(&batch.bytes)).map_err(&io)?;
+                batch.clear();
             }
         }
         let complete = JournalEvent::Complete {
@@ -172,9 +205,11 @@ impl Draft {
             steps: jobs.steps,
             unplanned,
         };
-        seal.push(&complete, &mut out);
-        state.take(&complete);
-        failpoints::change(|| (&journal.file).write_all(&out)).map_err(&io)?;
+        batch.push(&complete);
+        failpoints::change(|| (&journal.file).write_all(&batch.bytes)).map_err(&io)?;
+        let tail = journal.tail.get_mut();
+        (tail.size, tail.next_frame) = (batch.end(), batch.next);
+        tail.state.take(&complete);
         failpoints::change(|| journal.file.sync_all()).map_err(&io)?;
         let named = failpoints::change(|| Ok(draft.persist_noclobber(&journal.path)?));
         named.map_err(|error| match error.raw_os_error() {
@@ -185,6 +220,34 @@ impl Draft {
         failpoints::change(|| directory.sync_all()).map_err(&io)?;
         Ok(journal)
     }
+}
+
+/// Returns the header of a journal of the tree below `root`.
+fn header_of(request: &JournalRequest<'_>, root: &OwnedFd) -> Result<JournalHeader, JournalError> {
+    let looked = JournalError::io("look at the tree");
+    Ok(JournalHeader {
+        version: VERSION,
+        id: random_id().map_err(JournalError::io("write the journal"))?,
+        created: time_after(request.after),
+        root: Name::from(request.tree),
+        options: request.options.to_owned(),
+        origin: request.origin,
+        digest: request.digest.clone(),
+        to: request.to,
+        tree: identity_of(root).map_err(&looked)?,
+        mtime: Stat::of(root).map_err(&looked)?.mtime,
+    })
+}
+
+/// Returns the present, in microseconds as it is written; if the clock was set back, the first microsecond after that time.
+fn time_after(earlier: Option<Time>) -> Time {
+    let now = Timestamp::now();
+    let now = Timestamp::from_microsecond(now.as_microsecond()).unwrap_or(now);
+    let next = earlier.and_then(|earlier| {
+        let microsecond = earlier.0.as_microsecond().checked_add(1)?;
+        Timestamp::from_microsecond(microsecond).ok()
+    });
+    Time(next.map_or(now, |next| next.max(now)))
 }
 
 /// Does the name still lead to the file?
@@ -201,7 +264,7 @@ fn parent(path: &Path) -> &Path {
 }
 
 /// Returns an id that no other journal has, in hex digits.
-fn random() -> io::Result<String> {
+fn random_id() -> io::Result<String> {
     let mut id = [0; 16];
     File::open("/dev/urandom")?.read_exact(&mut id)?;
     Ok(format!("{:032x}", u128::from_be_bytes(id)))

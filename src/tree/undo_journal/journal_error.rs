@@ -39,15 +39,24 @@ pub enum JournalError {
     /// The journal is of another version of the format.
     #[error("the journal is of version {0}, which this program does not know")]
     Version(u32),
-    /// The journal was cut or altered: nothing of it is believed.
-    #[error("the journal was cut or altered: frame {frame}, at byte {offset}: {why}")]
-    Broken {
-        /// The first frame that is wrong, counted from 0; the frame behind the last one where that is missing.
+    /// The first frame is missing, which says what tree the journal is of.
+    #[error("the journal has lost its header, which says what tree it is of")]
+    Headless,
+    /// The journal was cut or altered before its end: what is sound of it can be undone, but not gone on with.
+    #[error("the journal was cut or altered: frame {frame} is missing, at byte {offset}")]
+    Incomplete {
+        /// The number of the first frame that is missing, counted from 0.
         frame: u64,
-        /// The offset of that frame.
+        /// The offset at which it should be.
         offset: u64,
-        /// The fault.
-        why: &'static str,
+    },
+    /// A job was altered since the journal was opened.
+    #[error("the journal was altered just now: frame {frame}, at byte {offset}")]
+    Altered {
+        /// The number of its frame, counted from 0.
+        frame: u64,
+        /// The offset of its JSON.
+        offset: u64,
     },
     /// The tree is not the one that the journal was made for: its root is another inode.
     #[error("the journal is of another tree: the root is not the directory that it was")]
@@ -58,9 +67,12 @@ pub enum JournalError {
     /// Undoing was begun: it can be undone to its end, but no longer applied.
     #[error("undoing this migration was begun")]
     Undone,
-    /// The journal is a guard's, or was to be one and is a migration's.
-    #[error("a migration and a guard cannot have one journal")]
-    Growing,
+    /// The journal is a guard's, and was to be a migration's.
+    #[error("the journal is of a guard: a migration cannot go on with it")]
+    OfGuard,
+    /// The journal is a migration's, and was to be a guard's.
+    #[error("the journal is of a migration: a guard cannot add to it")]
+    OfMigration,
 }
 
 impl JournalError {

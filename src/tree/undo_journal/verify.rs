@@ -8,7 +8,7 @@ use super::skipped::{SkipReason, Skipped};
 use crate::backing::{Dir, Kind};
 use crate::names::BackingName;
 use crate::records::PlanLine;
-use crate::tree::change::{Change, Destination, InodeId, Job, Retarget, read_target};
+use crate::tree::change::{Change, Destination, EntryMatch, InodeId, Job, Retarget, read_target};
 use crate::tree::content_eq::have_same_content;
 use crate::tree::plan::DirectoryPlan;
 
@@ -33,7 +33,7 @@ impl Job {
                 reason,
             });
         };
-        let (dir, stat) = match JobIndex::default().open(root, directory, &id) {
+        let (dir, stat) = match JobIndex::default().open(root, directory, &id, EntryMatch::Inode) {
             Ok(opened) => opened,
             Err(error) => {
                 let reason = SkipReason::of_directory(error);

@@ -9,11 +9,11 @@ use serde_json::json;
 use tempfile::TempDir;
 use utf8fs::backing::{Dir, Stat};
 use utf8fs::names::BackingName;
-use utf8fs::records::{Name, PlanLine, Reason};
+use utf8fs::records::{Name, PlanLine, Reason, Unplanned};
 use utf8fs::tree::apply::{Observer, apply};
 use utf8fs::tree::plan::DirectoryPlan;
 use utf8fs::tree::tree_lock::TreeLock;
-use utf8fs::tree::undo_journal::{Draft, Journal, Skipped, Unplanned};
+use utf8fs::tree::undo_journal::{Draft, Journal, JournalPart, JournalRequest, Skipped};
 
 use super::{Run, run};
 use crate::support::{Tree, needs};
@@ -46,7 +46,8 @@ impl Migrated {
         let root = place.root();
         let tree = place.tree();
         let tree = tree.as_os_str().as_bytes();
-        let draft = Draft::create(&place.journal(), &root, tree, "--from iso-8859-1").unwrap();
+        let request = JournalRequest::of_options(tree, "--from iso-8859-1");
+        let draft = Draft::create(&place.journal(), &root, &request).unwrap();
         let line = |octets: &[u8]| {
             let stat = Dir::new(&root).stat_child(&name(octets)).unwrap();
             PlanLine {
@@ -185,25 +186,45 @@ fn a_migration_is_undone_with_apply() {
     assert!(shown.stdout.ends_with("status: undone\n"), "{shown:?}");
 }
 
+/// Law T11: the order is that of times, and a journal beside it counts, whatever that is called.
 #[test]
-fn a_later_migration_is_undone_first() {
+fn t11_a_later_migration_is_undone_first() {
     let place = Migrated::new();
-    let later = place.0.path().join("journal.2");
-    let journal = fs::read(place.journal()).unwrap();
-    // One that cannot be read may be of the same tree.
-    for later_journal in [&[&journal, &b"\0"[..]].concat(), &journal] {
-        fs::write(&later, later_journal).unwrap();
-        for command in [&[b"undo".as_slice()][..], &[b"undo", b"--apply"]] {
-            let refused = place.run(command, &[]);
-            assert_eq!(refused.code, Some(1), "{refused:?}");
-            assert!(refused.stderr.ends_with("/journal.2\n"), "{refused:?}");
-            assert!(place.is_migrated());
-        }
+    let tree = place.tree();
+    let later = place.0.path().join("another name");
+    fs::write(tree.join("b\u{FC}ro"), "").unwrap();
+    let arguments: [&[u8]; 6] = [
+        b"migrate",
+        b"--normalize",
+        b"nfd",
+        b"--apply",
+        b"--journal",
+        later.as_os_str().as_bytes(),
+    ];
+    let migrated = run(&[&arguments[..], &[tree.as_os_str().as_bytes()]].concat());
+    assert_eq!(migrated.code, Some(0), "{migrated:?}");
+    for command in [&[b"undo".as_slice()][..], &[b"undo", b"--apply"]] {
+        let refused = place.run(command, &[]);
+        assert_eq!(refused.code, Some(1), "{refused:?}");
+        assert!(refused.stderr.ends_with("/another name'\n"), "{refused:?}");
     }
-    let command = [&b"undo"[..], b"--apply", later.as_os_str().as_bytes()];
+    // Gone, it is asked for.
+    let elsewhere = place.0.path().join("kept");
+    fs::hard_link(&later, &elsewhere).unwrap();
+    fs::remove_file(&later).unwrap();
+    fs::create_dir(place.0.path().join("sub")).unwrap();
+    fs::hard_link(&elsewhere, place.0.path().join("sub/kept")).unwrap();
+    fs::remove_file(&elsewhere).unwrap();
+    let refused = place.run(&[b"undo", b"--apply"], &[]);
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    let missing = "/another name\" of a later migration, made ";
+    assert!(refused.stderr.contains(missing), "{refused:?}");
+    let kept = place.0.path().join("sub/kept");
+    let command = [&b"undo"[..], b"--apply", kept.as_os_str().as_bytes()];
     assert_eq!(run(&command).code, Some(0));
     let undone = place.run(&[b"undo", b"--apply"], &[]);
     assert_eq!(undone.code, Some(0), "{undone:?}");
+    assert!(!place.is_migrated());
 }
 
 #[test]
@@ -225,24 +246,109 @@ fn what_is_left_is_told_with_exit_code_1() {
     assert_eq!(undone.stderr, expected);
 }
 
+/// Law T11: what was cut off is missing, and the rest counts.
 #[test]
-fn a_journal_that_was_cut_is_refused_with_the_frame_and_nothing_done() {
+fn t11_a_journal_that_was_cut_is_undone_as_far_as_it_goes() {
     let place = Migrated::new();
     let octets = fs::read(place.journal()).unwrap();
-    fs::write(place.journal(), &octets[..octets.len() - 100]).unwrap();
-    for command in [&[&b"undo"[..]][..], &[b"undo", b"--apply"], &[b"journal"]] {
-        let refused = place.run(command, &[]);
-        assert_eq!(refused.code, Some(1));
-        assert!(refused.stderr.contains("frame 2, at byte "), "{refused:?}");
-    }
-    fs::write(place.journal(), "no journal").unwrap();
+    let complete = b"\"event\":\"complete\"";
+    let mut windows = octets.windows(complete.len());
+    let cut = windows.position(|window| window == complete).unwrap();
+    fs::write(place.journal(), &octets[..cut]).unwrap();
+    let shown = place.run(&[b"journal"], &[]);
+    assert_eq!(shown.code, Some(1), "{shown:?}");
+    assert!(shown.stdout.contains("\"caf\\xE9.txt\" -> "), "{shown:?}");
     assert!(
-        place
-            .run(&[b"journal"], &[])
+        shown.stderr.contains("frame 2 is missing, at byte "),
+        "{shown:?}"
+    );
+    let undone = place.run(&[b"undo", b"--apply"], &[]);
+    assert_eq!(undone.code, Some(1), "{undone:?}");
+    assert!(
+        undone.stderr.contains("frame 2 is missing, at byte "),
+        "{undone:?}"
+    );
+    assert!(
+        undone
             .stderr
-            .contains("not a utf8fs journal")
+            .ends_with("2 steps undone, 0 entries left as they are\n"),
+        "{undone:?}"
+    );
+    assert!(!place.is_migrated());
+    fs::write(place.journal(), "no journal").unwrap();
+    let none = place.run(&[b"journal"], &[]);
+    assert!(none.stderr.contains("not a utf8fs journal"), "{none:?}");
+}
+
+/// Law T11: `truncate -s +64 journal`, as a power cut may leave it.
+#[test]
+fn t11_a_tail_of_nuls_is_said_and_nothing_more() {
+    let place = Migrated::new();
+    let journal = fs::File::options()
+        .write(true)
+        .open(place.journal())
+        .unwrap();
+    let length = journal.metadata().unwrap().len();
+    journal.set_len(length + 64).unwrap();
+    let shown = place.run(&[b"journal"], &[]);
+    assert_eq!(shown.code, Some(0), "{shown:?}");
+    let undone = place.run(&[b"undo", b"--apply"], &[]);
+    assert_eq!(undone.code, Some(0), "{undone:?}");
+    assert!(
+        undone.stderr.contains(&format!("from byte {length} on")),
+        "{undone:?}"
+    );
+    assert!(!place.is_migrated());
+}
+
+/// A copy has other inodes; its journal is not written to.
+#[test]
+fn t11_a_copy_is_taken_back_by_name() {
+    let place = Migrated::new();
+    let copy = place.0.path().join("copy");
+    let mut cp = std::process::Command::new("cp");
+    cp.arg("-a").arg(place.tree()).arg(&copy);
+    assert!(cp.status().unwrap().success());
+    let octets = fs::read(place.journal()).unwrap();
+    let in_copy: [&[u8]; 2] = [b"--root", copy.as_os_str().as_bytes()];
+    let refused = place.run(&[b"undo", b"--apply"], &in_copy);
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    assert!(refused.stderr.contains("--by-name"), "{refused:?}");
+    let old_name = std::ffi::OsStr::from_bytes(b"caf\xE9.txt");
+    // Nothing is overwritten.
+    fs::write(copy.join(old_name), "mine").unwrap();
+    let taken = place.run(&[b"undo", b"--apply", b"--by-name"], &in_copy);
+    assert_eq!(taken.code, Some(1), "{taken:?}");
+    assert_eq!(fs::read(copy.join(old_name)).unwrap(), b"mine");
+    fs::remove_file(copy.join(old_name)).unwrap();
+    let undone = place.run(&[b"undo", b"--apply", b"--by-name"], &in_copy);
+    assert_eq!(undone.code, Some(0), "{undone:?}");
+    assert_eq!(fs::read(copy.join(old_name)).unwrap(), b"x");
+    assert_eq!(fs::read_link(copy.join("link")).unwrap(), old_name);
+    let again = place.run(&[b"undo", b"--apply", b"--by-name"], &in_copy);
+    assert!(
+        again.stderr.contains("0 steps undone, 0 entries"),
+        "{again:?}"
     );
     assert!(place.is_migrated());
+    assert_eq!(fs::read(place.journal()).unwrap(), octets);
+}
+
+/// Paths for programs that have them elsewhere.
+#[test]
+fn the_paths_of_before_and_after_are_printed() {
+    let place = Migrated::new();
+    let root = place.tree();
+    let root = root.as_os_str().as_bytes();
+    let shown_root = std::str::from_utf8(root).unwrap();
+    let mut shown = super::utf8fs(&[b"journal", b"--paths"]);
+    let shown = shown.arg(place.journal()).output().unwrap();
+    let expected = format!("\"{shown_root}/caf\\xE9.txt\"\t\"{shown_root}/caf\u{E9}.txt\"\n");
+    assert_eq!(String::from_utf8(shown.stdout).unwrap(), expected);
+    let mut raw = super::utf8fs(&[b"journal", b"--paths", b"-0"]);
+    let raw = raw.arg(place.journal()).output().unwrap();
+    let expected = [root, b"/caf\xE9.txt\0", root, "/caf\u{E9}.txt\0".as_bytes()].concat();
+    assert_eq!(raw.stdout, expected);
 }
 
 #[test]
@@ -303,7 +409,7 @@ fn paths_that_lead_nowhere_and_trees_in_use_are_refused() {
         "{busy:?}"
     );
     drop(lock);
-    let journal = Journal::open(&place.journal()).unwrap();
+    let journal = Journal::open(&place.journal(), JournalPart::BeforeDamage).unwrap();
     let busy = place.run(&[b"undo", b"--apply"], &[]);
     assert!(
         busy.code == Some(1) && busy.stderr.contains("at work"),
@@ -325,14 +431,14 @@ fn a_journal_that_is_not_there_has_no_status() {
         assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{run:?}");
         assert!(run.stderr.contains("No such file or directory"), "{run:?}");
     }
-    for arguments in [
-        &[&b"undo"[..], b"/"][..],
-        &[b"undo", b"--apply", b"/"],
-        &[b"journal", b"/"],
-    ] {
+    let directory = run(&[b"journal", b"/"]);
+    let message = "Is a directory\nhint: 'utf8fs journal' lists";
+    assert!(directory.stderr.contains(message), "{directory:?}");
+    for arguments in [&[&b"undo"[..], b"/"][..], &[b"undo", b"--apply", b"/"]] {
         let run = run(arguments);
+        let message = "there is no journal of a migration that is not undone";
         assert!(
-            run.stderr.contains("Is a directory\nhint: give the file"),
+            run.code == Some(1) && run.stderr.contains(message),
             "{run:?}"
         );
     }
@@ -377,5 +483,55 @@ fn plans_and_journals_name_kinds_alike() {
         let kinds = objects.iter().filter_map(|object| object.pointer(kind));
         let kinds: Vec<_> = kinds.collect();
         assert_eq!(kinds, [&json!("character-device")], "{run:?}");
+    }
+}
+
+/// Law T11: without a path, all journals are listed, the newest first; the last one is found by the tree, or by being the last.
+#[test]
+fn t11_journals_are_listed_and_found_by_their_tree() {
+    let tree = Tree::new();
+    let backing = tree.backing();
+    let backing = backing.as_os_str().as_bytes();
+    let none = run(&[b"undo"]);
+    assert_eq!((none.code, none.stdout.as_str()), (Some(0), ""));
+    assert!(none.stderr.contains("there are no journals"), "{none:?}");
+    tree.file(b"a\xE9", b"");
+    let migrate: [&[u8]; 5] = [b"migrate", b"--from", b"iso-8859-1", b"--apply", backing];
+    assert_eq!(run(&migrate).code, Some(0));
+    tree.file(b"b\xE9", b"");
+    let elsewhere = tree.parent().join("elsewhere");
+    let elsewhere = elsewhere.as_os_str().as_bytes();
+    let with_journal = [&migrate[..], &[b"--journal", elsewhere]].concat();
+    assert_eq!(run(&with_journal).code, Some(0));
+    for command in [&b"undo"[..], b"journal"] {
+        let listed = run(&[command]);
+        let lines: Vec<&str> = listed.stdout.lines().collect();
+        assert_eq!((listed.code, lines.len()), (Some(0), 3), "{listed:?}");
+        assert!(
+            lines[1].contains("1 step") && lines[1].contains("done"),
+            "{listed:?}"
+        );
+        assert!(lines[1].ends_with("/elsewhere\""), "{listed:?}");
+        assert!(lines[2].ends_with(".journal\""), "{listed:?}");
+        let objects = run(&[command, b"--json"]).objects();
+        assert_eq!(objects.len(), 2);
+        let text = std::str::from_utf8(backing).unwrap();
+        assert_eq!(objects[0]["tree_now"], json!({ "text": text }));
+        assert_eq!(
+            (&objects[0]["state"], &objects[0]["steps"]),
+            (&json!("done"), &json!(1))
+        );
+    }
+    let names = || crate::support::at::sorted(tree.below_dir());
+    assert_eq!(names(), ["a\u{E9}".as_bytes(), "b\u{E9}".as_bytes()]);
+    assert_eq!(run(&[b"undo", b"--apply"]).code, Some(2));
+    assert_eq!(run(&[b"undo", b"--apply", b"--last"]).code, Some(0));
+    assert_eq!(names(), ["a\u{E9}".as_bytes(), b"b\xE9"]);
+    assert_eq!(run(&[b"undo", b"--apply", backing]).code, Some(0));
+    assert_eq!(names(), [b"a\xE9", b"b\xE9"]);
+    let listed = run(&[b"undo"]);
+    assert_eq!(listed.stdout.matches("undone").count(), 2, "{listed:?}");
+    for nothing in [&[&b"undo"[..], b"--last"][..], &[b"undo", backing]] {
+        assert_eq!(run(nothing).code, Some(1));
     }
 }

@@ -236,7 +236,7 @@ fn a_journal_is_gone_on_with() {
     let refused = migrate(&[]);
     let text = String::from_utf8(refused.stderr).unwrap();
     assert_eq!(refused.status.code(), Some(1), "{text}");
-    assert!(text.contains("cannot have one journal"), "{text}");
+    assert!(text.contains("the journal is of a guard"), "{text}");
     let output = undo(&tree);
     // The user's own rename stands between: the first one cannot be taken back.
     assert_eq!(output.status.code(), Some(1), "{output:?}");

@@ -8,11 +8,12 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use utf8fs::backing::Dir;
+use utf8fs::records::Unplanned;
 use utf8fs::records::{Name, json_line};
 use utf8fs::tree::apply::{Observer, apply};
 use utf8fs::tree::plan::DirectoryPlan;
 use utf8fs::tree::plan::plan_reader::{PlanError, Reader};
-use utf8fs::tree::undo_journal::{Draft, SkipReason, Skipped, Unplanned};
+use utf8fs::tree::undo_journal::{Draft, JournalRequest, SkipReason, Skipped};
 
 use super::{migrate, utf8fs};
 use crate::support::{Tree, at, needs, show};
@@ -294,7 +295,10 @@ impl<'t> Edited<'t> {
     fn apply(&self) -> Vec<(String, SkipReason)> {
         let root = Dir::open_root(&self.tree.backing()).unwrap().into_fd();
         let journals = tempfile::tempdir().unwrap();
-        let draft = Draft::create(&journals.path().join("journal"), &root, b"", "").unwrap();
+        let draft = {
+            let request = JournalRequest::of_options(b"", "");
+            Draft::create(&journals.path().join("journal"), &root, &request).unwrap()
+        };
         let stay = Stay::default();
         for skipped in draft.add(&self.rows()).unwrap() {
             stay.skipped(&skipped);

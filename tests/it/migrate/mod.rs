@@ -20,6 +20,8 @@ mod entries;
 mod exits;
 /// Names whose text is known, guessed.
 mod guessed;
+
+mod histories;
 /// Targets of symbolic links.
 mod links;
 /// A mount over a tree that is migrated meanwhile.
@@ -48,9 +50,8 @@ use utf8fs::backing::Dir;
 use utf8fs::codec::Charset;
 use utf8fs::policy::Policy;
 use utf8fs::records::PlanLine;
-use utf8fs::tree::apply::Observer;
 use utf8fs::tree::plan::planner::Planner;
-use utf8fs::tree::plan::{CharsetSource, Filter, PlanOptions};
+use utf8fs::tree::plan::{CharsetSource, Filter, PlanObserver, PlanOptions};
 use utf8fs::tree::tree_walk::Place;
 
 /// No run takes longer, by timeout(1).
@@ -119,7 +120,7 @@ type Lines = BTreeMap<Vec<u8>, Vec<PlanLine>>;
 /// Everything that is planned for a tree.
 fn planned(root: &Path, options: &PlanOptions) -> Lines {
     struct Readable;
-    impl Observer for Readable {
+    impl PlanObserver for Readable {
         fn unread(&self, place: &Place, error: &std::io::Error) {
             panic!("{place:?}: {error}");
         }

@@ -3,7 +3,8 @@
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 
 use super::*;
-use crate::tree::undo_journal::{Draft, Unplanned};
+use crate::records::Unplanned;
+use crate::tree::undo_journal::{Draft, JournalRequest};
 
 fn is_root() -> bool {
     rustix::process::geteuid().is_root()
@@ -48,7 +49,11 @@ fn a_disk_that_is_full_while_the_journal_is_written_leaves_the_tree_alone() {
     for pages in 1..40 {
         let _mounted = Mounted::new(&place, &format!("size={}k", pages * 4));
         let root = stage.root();
-        let draft = Draft::create(&place.join("journal"), &root, b"", "");
+        let draft = Draft::create(
+            &place.join("journal"),
+            &root,
+            &JournalRequest::of_options(b"", ""),
+        );
         let committed = draft.and_then(|draft| {
             for plan in plan(&root) {
                 draft.add(&plan)?;
@@ -89,7 +94,7 @@ fn a_read_only_filesystem_is_refused() {
     let root = stage.root();
     let error = apply(&root, &mut journal, 1, &Seen::default()).unwrap_err();
     assert!(matches!(error, JournalError::ReadOnly), "{error}");
-    let error = undo(&root, &mut journal, None, &Seen::default()).unwrap_err();
+    let error = undo(&root, &mut journal, UndoScope::default(), &Seen::default()).unwrap_err();
     assert!(matches!(error, JournalError::ReadOnly), "{error}");
     drop(journal);
     fs::remove_file(stage.journal()).unwrap();

@@ -121,7 +121,7 @@ fn t7_links_get_their_targets_before_any_name_is_changed_and_back_after_all() {
     let (mut journal, _) = stage.draft().unwrap();
     let (forth, back) = (Order::default(), Order::default());
     apply(&stage.root(), &mut journal, 2, &forth).unwrap();
-    undo(&stage.root(), &mut journal, None, &back).unwrap();
+    undo(&stage.root(), &mut journal, UndoScope::default(), &back).unwrap();
     let (forth, mut back) = (forth.0.into_inner(), back.0.into_inner());
     assert_eq!(forth.iter().filter(|is_target| **is_target).count(), 2);
     assert!(forth.is_sorted_by_key(|is_target| !is_target), "{forth:?}");

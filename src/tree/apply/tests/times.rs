@@ -136,7 +136,7 @@ fn t6_a_change_while_a_directory_is_worked_on_is_not_set_back() {
             // And on the way back.
             let again = |place: &Path| fs::write(place.join("again"), "").unwrap();
             let back = Meddler::new(&stage, again, after);
-            undo(&stage.root(), &mut journal, None, &back).unwrap();
+            undo(&stage.root(), &mut journal, UndoScope::default(), &back).unwrap();
             back.assert_not_set_back();
         }
     }

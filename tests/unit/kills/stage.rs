@@ -15,11 +15,12 @@ use super::manifest::{Manifest, manifest};
 use super::plan::{name, plan};
 use crate::backing::{Dir, SetTime, Stat, Time, file};
 use crate::names::BackingName;
+use crate::records::Unplanned;
 use crate::tree::apply::{Observer, Outcome, apply};
 use crate::tree::change::TreePath;
 use crate::tree::plan::DirectoryPlan;
-use crate::tree::rollback::undo;
-use crate::tree::undo_journal::{Draft, Journal, JournalError, Skipped, Unplanned};
+use crate::tree::rollback::{UndoScope, undo};
+use crate::tree::undo_journal::{Draft, Journal, JournalError, JournalRequest, Skipped};
 
 /// A tree, and a directory beside it for journals.
 pub(in crate::tree) struct Stage {
@@ -130,7 +131,11 @@ impl Stage {
     ) -> Result<(Journal, Vec<Skipped>), JournalError> {
         let tree = self.tree();
         let tree = tree.as_os_str().as_bytes();
-        let draft = Draft::create(&self.journal(), &self.root(), tree, "--from iso-8859-1")?;
+        let draft = Draft::create(
+            &self.journal(),
+            &self.root(),
+            &JournalRequest::of_options(tree, "--from iso-8859-1"),
+        )?;
         let mut left = Vec::new();
         for plan in plans {
             left.extend(draft.add(plan)?);
@@ -152,7 +157,11 @@ impl Stage {
         let seen = Seen::default();
         let only: Option<TreePath> =
             only.map(|only| only.iter().map(|octets| name(octets)).collect());
-        let outcome = undo(&self.root(), journal, only.as_deref(), &seen).unwrap();
+        let scope = UndoScope {
+            only: only.as_deref(),
+            ..UndoScope::default()
+        };
+        let outcome = undo(&self.root(), journal, scope, &seen).unwrap();
         (outcome, seen.left())
     }
 

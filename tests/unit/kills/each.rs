@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use super::manifest::{Manifest, assert_same};
 use super::stage::{Stage, mixed, mtime, path};
 use super::{KILL_AT, MADE, OLD_FILESYSTEM};
-use crate::tree::undo_journal::{Journal, JournalError, Status};
+use crate::tree::undo_journal::{Journal, JournalError, JournalPart, Status};
 
 /// What the child is to do, in the stage of this path.
 const CHILD: &str = "UTF8FS_TEST_CHILD";
@@ -38,7 +38,7 @@ fn child() {
 
 /// As the command does it: goes on with a journal that is there, else drafts one and applies it.
 fn migrate(stage: &Stage) {
-    let mut journal = match Journal::open(&stage.journal()) {
+    let mut journal = match Journal::open(&stage.journal(), JournalPart::BeforeDamage) {
         Ok(journal) => journal,
         Err(JournalError::Io { .. }) => stage.draft().unwrap().0,
         Err(error) => panic!("{error}"),
@@ -54,7 +54,7 @@ fn migrate(stage: &Stage) {
 
 /// Undoes what a killed process left; there may be nothing to undo.
 fn take_back(stage: &Stage) {
-    match Journal::open(&stage.journal()) {
+    match Journal::open(&stage.journal(), JournalPart::BeforeDamage) {
         Ok(mut journal) => {
             let (outcome, left) = stage.undo(&mut journal, None);
             assert_eq!(
