@@ -8,6 +8,8 @@ mod collisions;
 mod directory_plan;
 mod filter;
 mod name_change;
+mod name_spelling;
+mod name_steps;
 pub mod plan_directory;
 mod plan_observer;
 mod plan_options;

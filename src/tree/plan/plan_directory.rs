@@ -2,7 +2,8 @@
 
 use super::charset_choice::CharsetChoice;
 use super::collisions::{self, Same};
-use super::name_change::{candidates, may_change, name_change};
+use super::name_change::{may_change, name_change};
+use super::name_spelling::candidates;
 use super::plan_options::PlanOptions;
 use crate::codec::guess::{Guesser, may_deceive};
 use crate::names::{BackingName, CharsetSource};
