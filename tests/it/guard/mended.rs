@@ -513,3 +513,40 @@ impl Drop for Inner<'_> {
         unmount(self.0, UnmountFlags::DETACH).unwrap();
     }
 }
+
+/// Law T11: the journal of a guard is listed, printed and undone as those of migrations are, wherever it lies.
+#[test]
+fn t11_the_journal_of_a_guard_is_found_by_its_directory() {
+    if !needs::root("guards") {
+        return;
+    }
+    let tree = Tree::in_memory();
+    let below = tree.below_dir();
+    let guard = Guard::mending(&tree, &[]);
+    at::write_new(&below, b"a\xE9", b"").unwrap();
+    until(|| at::stat(&below, b"a\xC3\xA9").is_ok());
+    guard.stop();
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(binary());
+        let output = command.args(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let backing = tree.backing();
+    let backing = backing.to_str().unwrap();
+    let listed = run(&["undo"]);
+    let row = listed.lines().nth(1).unwrap();
+    assert!(row.contains("1 step  guard  "), "{listed}");
+    assert!(
+        row.contains(backing) && row.ends_with("/journal\""),
+        "{listed}"
+    );
+    let journal = tree.logs().join("journal");
+    let paths = run(&["journal", "--paths", journal.to_str().unwrap()]);
+    let expected = format!("\"{backing}/a\\xE9\"\t\"{backing}/a\u{E9}\"\n");
+    assert_eq!(paths, expected);
+    run(&["undo", "--apply", backing]);
+    assert_eq!(at::sorted(&below), [b"a\xE9".as_slice()]);
+    let listed = run(&["journal"]);
+    assert!(listed.contains("1 step  undone"), "{listed}");
+}
