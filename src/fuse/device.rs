@@ -37,7 +37,7 @@ pub(super) fn start(
     readers: usize,
 ) -> io::Result<Vec<JoinHandle<io::Result<()>>>> {
     let connection = &adapter.connection;
-    let pool = WorkerPool::start(seats.len(), readers, Arc::clone(connection))?;
+    let pool = WorkerPool::start(seats.len(), readers)?;
     let devices = for_threads(connection, seats.len())?;
     let start = |(turn, (seat, device)): (usize, (usize, Arc<OwnedFd>))| {
         let (adapter, pool) = (Arc::clone(adapter), Arc::clone(&pool));

@@ -6,18 +6,15 @@
 //! operations that wait for a stalled disk stop all others. So all but some threads are parked when they have
 //! answered a request. A watcher looks at them now and then while there is work. It lets one more read where all are
 //! busy, fewer where they are not, and one more for each operation that lasts. Where all are busy with few
-//! operations, these wait for a slow filesystem: twice as many read then, however few processors there are. Without
-//! work it sleeps until the next request, and the parked threads stay so.
+//! operations, these wait for a slow filesystem: twice as many read then, however few processors there are. With little
+//! or no work it sleeps, while two may read. A request wakes it that leaves nobody who reads, or comes after many others.
 
-use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::io::retry_on_intr;
 
 /// Interval of the watcher's looks. An operation that it sees at two looks in a row is taken to be stalled.
 const LOOK: Duration = Duration::from_millis(10);
@@ -27,6 +24,12 @@ const LOOKS: u32 = 8;
 /// A reader that is busy at each look and does no more operations than this between two waits for something. Without
 /// waiting each takes well under half a millisecond.
 const FEW: u64 = 20;
+
+/// Readers while the watcher sleeps, at least: one works, and another reads what comes meanwhile.
+const READY_AT_REST: usize = 2;
+
+/// Operations while the watcher sleeps, after which it looks whether fewer threads would do.
+const MANY: u64 = 64;
 
 /// A thread that serves. Dropped with the thread, whatever ends it: another reads in its stead.
 #[derive(Debug)]
@@ -59,6 +62,38 @@ pub(super) struct WorkerPool {
     allowed: AtomicUsize,
     parked: Mutex<()>,
     unpark: Condvar,
+    alarm: Arc<Alarm>,
+}
+
+/// Wakes the watcher.
+#[derive(Debug, Default)]
+struct Alarm {
+    is_asleep: AtomicBool,
+    /// Operations that began since it fell asleep.
+    begun: AtomicU64,
+    lock: Mutex<()>,
+    wake: Condvar,
+}
+
+impl Alarm {
+    /// Sleeps until it is woken, unless `has_work` finds that there is something to do.
+    fn sleep(&self, has_work: impl FnOnce() -> bool) {
+        self.begun.store(0, Ordering::Relaxed);
+        self.is_asleep.store(true, Ordering::SeqCst);
+        if has_work() {
+            self.is_asleep.store(false, Ordering::SeqCst);
+            return;
+        }
+        let mut lock = self.lock.lock();
+        let is_asleep = |_: &mut ()| self.is_asleep.load(Ordering::SeqCst);
+        self.wake.wait_while(&mut lock, is_asleep);
+    }
+
+    fn wake(&self) {
+        let _lock = self.lock.lock();
+        self.is_asleep.store(false, Ordering::SeqCst);
+        self.wake.notify_one();
+    }
 }
 
 /// An operation. Dropped after the answer, it may park the thread.
@@ -70,23 +105,19 @@ pub(super) struct Turn<'a> {
 
 impl WorkerPool {
     /// The pool of `threads` threads, of which usually up to `most_ready` read. Starts the watcher, unless there is one thread alone. It ends with
-    /// the connection to the kernel, `connection`: then all threads may read, and learn of it.
+    /// the pool.
     ///
     /// # Errors
     /// There can be no thread more.
-    pub(super) fn start(
-        threads: usize,
-        most_ready: usize,
-        connection: Arc<OwnedFd>,
-    ) -> std::io::Result<Arc<Self>> {
+    pub(super) fn start(threads: usize, most_ready: usize) -> std::io::Result<Arc<Self>> {
         let pool = Arc::new(Self::new(threads, most_ready));
         if threads == 1 {
             return Ok(pool);
         }
-        let weak = Arc::downgrade(&pool);
+        let (weak, alarm) = (Arc::downgrade(&pool), Arc::clone(&pool.alarm));
         thread::Builder::new()
             .name("pool".to_owned())
-            .spawn(move || Watcher::default().run(&weak, &connection))?;
+            .spawn(move || Watcher::default().run(&weak, &alarm))?;
         Ok(pool)
     }
 
@@ -98,13 +129,31 @@ impl WorkerPool {
             allowed: AtomicUsize::new(threads),
             parked: Mutex::new(()),
             unpark: Condvar::new(),
+            alarm: Arc::default(),
         }
     }
 
     /// Begins an operation on the thread with this seat.
     pub(super) fn begin(&self, seat: usize) -> Turn<'_> {
         self.count(seat);
+        if self.alarm.is_asleep.load(Ordering::Relaxed) {
+            self.wake_watcher_in_need();
+        }
         Turn { pool: self, seat }
+    }
+
+    /// Wakes the watcher where nobody reads any more, or many operations have begun since it fell asleep.
+    fn wake_watcher_in_need(&self) {
+        let begun = self.alarm.begun.fetch_add(1, Ordering::Relaxed) + 1;
+        if begun >= MANY || self.is_any_reader_lacking() {
+            self.alarm.wake();
+        }
+    }
+
+    /// Are all threads busy that are not parked?
+    fn is_any_reader_lacking(&self) -> bool {
+        let busy = self.counts().into_iter().filter(is_busy).count();
+        busy >= self.unparked.load(Ordering::Relaxed)
     }
 
     fn count(&self, seat: usize) {
@@ -150,6 +199,12 @@ impl WorkerPool {
     }
 }
 
+impl Drop for WorkerPool {
+    fn drop(&mut self) {
+        self.alarm.wake();
+    }
+}
+
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
         self.pool.end(self.seat);
@@ -177,24 +232,24 @@ enum Decision {
 }
 
 impl Watcher {
-    fn run(mut self, pool: &Weak<WorkerPool>, connection: &OwnedFd) {
+    fn run(mut self, pool: &Weak<WorkerPool>, alarm: &Alarm) {
         // Held only for a look, so that the last one who serves can drop it.
-        while let Some(pool) = pool.upgrade() {
-            let decision = self.look(pool.counts(), pool.most_ready);
+        while let Some(held) = pool.upgrade() {
+            let decision = self.look(held.counts(), held.most_ready);
             let (Decision::Allow(count) | Decision::Sleep(count)) = decision;
-            pool.allow(count);
-            // What nobody reads is seen here too, whatever those who could read it wait for.
-            if matches!(decision, Decision::Sleep(_)) && !is_asked(connection) {
-                pool.allow(pool.operations.len());
-                return;
+            held.allow(count);
+            drop(held);
+            if matches!(decision, Decision::Sleep(_)) {
+                alarm.sleep(|| {
+                    let held = pool.upgrade();
+                    held.is_none_or(|held| held.is_any_reader_lacking())
+                });
             }
-            drop(pool);
             thread::sleep(LOOK);
         }
     }
 
     fn look(&mut self, operations: Vec<u64>, most_ready: usize) -> Decision {
-        let is_busy = |operation: &u64| operation % 2 == 1;
         let busy = operations.iter().copied().filter(is_busy).count();
         let sum = |operations: &[u64]| operations.iter().sum::<u64>() / 2;
         let done = sum(&operations).saturating_sub(sum(&self.before));
@@ -207,7 +262,8 @@ impl Watcher {
         self.ready = self.ready.clamp(1, most_ready);
         if self.before == operations {
             // What is worked on now is stalled, and others read.
-            return Decision::Sleep(self.ready + busy);
+            let ready = self.ready.max(READY_AT_REST).min(operations.len());
+            return Decision::Sleep(ready + busy);
         }
         let pairs = operations.iter().zip(&self.before);
         let stalled = pairs.filter(|(now, before)| is_busy(now) && now == before);
@@ -232,11 +288,9 @@ impl Watcher {
     }
 }
 
-/// Waits until there is a request; `false` if there will be none any more.
-fn is_asked(connection: &OwnedFd) -> bool {
-    let mut asked = [PollFd::new(connection, PollFlags::IN)];
-    let is_told = retry_on_intr(|| poll(&mut asked, None)).is_ok();
-    is_told && asked.iter().all(|fd| fd.revents() == PollFlags::IN)
+/// Does a thread with this counter work on an operation?
+fn is_busy(operations: &u64) -> bool {
+    operations % 2 == 1
 }
 
 #[cfg(test)]
@@ -322,8 +376,26 @@ mod tests {
         let mut watcher = Watcher::default();
         look(&mut watcher, 1, 1, 0);
         let same = watcher.before.clone();
-        // One reads beside the one that is stalled.
-        assert_eq!(watcher.look(same, 3), Decision::Sleep(2));
+        // Two read beside the one that is stalled.
+        assert_eq!(watcher.look(same, 3), Decision::Sleep(3));
+    }
+
+    /// A request now and then wakes nobody but who serves it.
+    #[test]
+    fn the_watcher_sleeps_on_where_there_is_little_work() {
+        let pool = WorkerPool::new(4, 2);
+        let is_woken = |act: &dyn Fn()| {
+            pool.alarm.begun.store(0, Ordering::Relaxed);
+            pool.alarm.is_asleep.store(true, Ordering::Relaxed);
+            act();
+            !pool.alarm.is_asleep.load(Ordering::Relaxed)
+        };
+        pool.unparked.store(2, Ordering::Relaxed);
+        assert!(!is_woken(&|| (1..MANY).for_each(|_| drop(pool.begin(0)))));
+        assert!(is_woken(&|| (0..MANY).for_each(|_| drop(pool.begin(0)))));
+        let one = pool.begin(0);
+        assert!(is_woken(&|| drop(pool.begin(1))), "nobody reads");
+        drop(one);
     }
 
     /// A thread that works on one operation for each message, and says when it has a turn again.
