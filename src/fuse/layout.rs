@@ -13,23 +13,11 @@ macro_rules! records {
     )+};
 }
 
-/// The one version that is spoken, and the newest minor one whose records these are.
-pub(super) const MAJOR: u32 = 7;
-pub(super) const MINOR: u32 = 45;
-/// The oldest minor version whose records these are (Linux 4.20): with the size of the answer to INIT, and of CREATE.
-pub(super) const OLDEST_MINOR: u32 = 28;
-
 records! {
     /// The start of each request.
     InHeader(40) { length: u32, opcode: u32, unique: u64, node: u64, uid: u32, gid: u32, pid: u32, extensions: u16, padding: u16 }
     /// The start of each answer and notification.
     OutHeader(16) { length: u32, error: i32, unique: u64 }
-
-    InitIn(16) { major: u32, minor: u32, max_readahead: u32, flags: u32 }
-    InitOut(64) {
-        major: u32, minor: u32, max_readahead: u32, flags: u32, max_background: u16, congestion_threshold: u16, max_write: u32,
-        time_gran: u32, max_pages: u16, map_alignment: u16, flags2: u32, max_stack_depth: u32, unused: [u32; 6],
-    }
 
     Attr(88) {
         ino: u64, size: u64, blocks: u64, atime: i64, mtime: i64, ctime: i64, atime_nanos: u32, mtime_nanos: u32, ctime_nanos: u32,
@@ -108,7 +96,6 @@ impl OutHeader {
 }
 
 /// Numbers of requests (`enum fuse_opcode`) that [`Operation`](super::Operation) does not tell apart or does not have.
-pub(super) const INIT: u32 = 26;
 pub(super) const SETLKW: u32 = 33;
 pub(super) const DESTROY: u32 = 38;
 pub(super) const BATCH_FORGET: u32 = 42;
@@ -119,28 +106,6 @@ pub(super) const NOTIFY_INVAL_INODE: i32 = 2;
 pub(super) const NOTIFY_INVAL_ENTRY: i32 = 3;
 /// A name is taken to be old, not gone (Linux 6.2).
 pub(super) const EXPIRE_ONLY: u32 = 1;
-
-/// Bits of [`InitOut::flags`], and of `flags2` above 32.
-pub(super) mod init {
-    pub(in super::super) const ASYNC_READ: u64 = 1;
-    pub(in super::super) const POSIX_LOCKS: u64 = 1 << 1;
-    pub(in super::super) const BIG_WRITES: u64 = 1 << 5;
-    pub(in super::super) const DONT_MASK: u64 = 1 << 6;
-    pub(in super::super) const FLOCK_LOCKS: u64 = 1 << 10;
-    pub(in super::super) const AUTO_INVAL_DATA: u64 = 1 << 12;
-    pub(in super::super) const DO_READDIRPLUS: u64 = 1 << 13;
-    pub(in super::super) const READDIRPLUS_AUTO: u64 = 1 << 14;
-    pub(in super::super) const ASYNC_DIO: u64 = 1 << 15;
-    pub(in super::super) const PARALLEL_DIROPS: u64 = 1 << 18;
-    pub(in super::super) const POSIX_ACL: u64 = 1 << 20;
-    pub(in super::super) const MAX_PAGES: u64 = 1 << 22;
-    pub(in super::super) const HANDLE_KILLPRIV_V2: u64 = 1 << 28;
-    pub(in super::super) const INIT_EXT: u64 = 1 << 30;
-    pub(in super::super) const HAS_EXPIRE_ONLY: u64 = 1 << 35;
-    pub(in super::super) const PASSTHROUGH: u64 = 1 << 37;
-    pub(in super::super) const NO_EXPORT_SUPPORT: u64 = 1 << 38;
-    pub(in super::super) const OVER_IO_URING: u64 = 1 << 41;
-}
 
 /// Bits of [`SetattrIn::valid`].
 pub(super) mod valid {
@@ -155,20 +120,5 @@ pub(super) mod valid {
     pub(in super::super) const MTIME_NOW: u32 = 1 << 8;
 }
 
-/// Bits of [`OpenOut::open_flags`].
-pub(super) mod fopen {
-    pub(in super::super) const DIRECT_IO: u32 = 1;
-    pub(in super::super) const KEEP_CACHE: u32 = 1 << 1;
-    pub(in super::super) const CACHE_DIR: u32 = 1 << 3;
-    pub(in super::super) const NOFLUSH: u32 = 1 << 5;
-    pub(in super::super) const PASSTHROUGH: u32 = 1 << 7;
-}
-
-/// A write of pages that were mapped ([`WriteIn::write_flags`]).
-pub(super) const WRITE_CACHE: u32 = 1;
-/// A write that takes set-id bits away.
-pub(super) const WRITE_KILL_SUIDGID: u32 = 1 << 2;
 /// A sync of the content alone ([`FsyncIn::flags`]).
 pub(super) const FSYNC_FDATASYNC: u32 = 1;
-/// A lock of flock(2) ([`LockIn::flags`]).
-pub(super) const LK_FLOCK: u32 = 1;

@@ -3,13 +3,15 @@
 use std::io;
 use std::time::Duration;
 
+use fuser::consts::FUSE_LK_FLOCK;
+use fuser::{FopenFlags, WriteFlags};
 use rustix::io::Errno;
 
 use super::adapter::{Adapter, Done};
 use super::layout::{
     self, AccessIn, CopyFileRangeIn, CreateIn, EntryOut, FallocateIn, FlushIn, FsyncIn, GetxattrIn,
     LinkIn, LockIn, LseekIn, LseekOut, MkdirIn, MknodIn, OpenIn, OpenOut, ReadIn, ReleaseIn,
-    Rename2In, RenameIn, SetattrIn, SetxattrIn, WriteIn, WriteOut, fopen, valid,
+    Rename2In, RenameIn, SetattrIn, SetxattrIn, WriteIn, WriteOut, valid,
 };
 use super::notify::forget_attributes;
 use super::operation::Operation;
@@ -285,19 +287,24 @@ impl Adapter {
             self.fs.act_for(opened)?;
             BackingId::new(&self.connection, &opened.backing_file)
         });
-        let (flags, backing_id) = match way {
-            Way::Kernel(id) => (fopen::PASSTHROUGH, id.id),
-            Way::KernelButAsked(id) => (fopen::PASSTHROUGH | fopen::DIRECT_IO, id.id),
+        let (mut flags, backing_id) = match way {
+            Way::Kernel(id) => (FopenFlags::FOPEN_PASSTHROUGH, id.id),
+            Way::KernelButAsked(id) => (
+                FopenFlags::FOPEN_PASSTHROUGH | FopenFlags::FOPEN_DIRECT_IO,
+                id.id,
+            ),
             // Who gets a lock reads what its last holder wrote, above or below. Shared mappings are refused then (law F9).
-            Way::Cached if self.fs.carries_locks() => (fopen::DIRECT_IO, 0),
-            Way::Cached if self.coherence.keeps_content(opened) => (fopen::KEEP_CACHE, 0),
-            Way::Cached => (0, 0),
-            Way::Asked => (fopen::DIRECT_IO, 0),
+            Way::Cached if self.fs.carries_locks() => (FopenFlags::FOPEN_DIRECT_IO, 0),
+            Way::Cached if self.coherence.keeps_content(opened) => {
+                (FopenFlags::FOPEN_KEEP_CACHE, 0)
+            }
+            Way::Cached => (FopenFlags::empty(), 0),
+            Way::Asked => (FopenFlags::FOPEN_DIRECT_IO, 0),
         };
-        let quietly = u32::from(opened.closes_quietly) * fopen::NOFLUSH;
+        flags.set(FopenFlags::FOPEN_NOFLUSH, opened.closes_quietly);
         OpenOut {
             handle: opened.handle,
-            open_flags: flags | quietly,
+            open_flags: flags.bits(),
             backing_id,
         }
     }
@@ -311,12 +318,13 @@ impl Adapter {
     fn write(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
         let asked: WriteIn = request.arguments.record()?;
         let data = request.arguments.data(asked.size)?;
-        let is_mapped = asked.write_flags & layout::WRITE_CACHE != 0;
+        let write_flags = WriteFlags::from_bits_retain(asked.write_flags);
+        let is_mapped = write_flags.contains(WriteFlags::FUSE_WRITE_CACHE);
         let place = match asked.flags & libc::O_APPEND != 0 && !is_mapped {
             true => Place::End,
             false => Place::At(asked.offset),
         };
-        let keeps_set_ids = asked.write_flags & layout::WRITE_KILL_SUIDGID == 0;
+        let keeps_set_ids = !write_flags.contains(WriteFlags::FUSE_WRITE_KILL_SUIDGID);
         // Pages that are written back carry no credentials (`fuse_writepage_args_setup` in `fs/fuse/file.c`).
         let writer = (!is_mapped).then_some(request.caller);
         let handle = asked.handle;
@@ -428,7 +436,7 @@ impl Adapter {
 /// Returns the request of getlk and setlk; `EINVAL` for an unknown type.
 fn lock_request(request: &Request<'_>, asked: &LockIn) -> Result<LockRequest, Errno> {
     Ok(LockRequest {
-        call: match asked.flags & layout::LK_FLOCK != 0 {
+        call: match asked.flags & FUSE_LK_FLOCK != 0 {
             true => LockCall::Flock,
             false => LockCall::Fcntl,
         },
@@ -449,11 +457,12 @@ impl Adapter {
         let OpenIn { flags, .. } = request.arguments.record()?;
         let KeptList { new, old } = self.coherence.open_list(request.node)?;
         let handle = self.fs.opendir(request.caller, request.node, flags)?;
-        let new = u32::from(new) * fopen::CACHE_DIR;
-        let old = u32::from(old) * fopen::KEEP_CACHE;
+        let mut flags = FopenFlags::empty();
+        flags.set(FopenFlags::FOPEN_CACHE_DIR, new);
+        flags.set(FopenFlags::FOPEN_KEEP_CACHE, old);
         Ok(reply.record(&OpenOut {
             handle,
-            open_flags: new | old,
+            open_flags: flags.bits(),
             backing_id: 0,
         })?)
     }

@@ -1,18 +1,20 @@
-//! Negotiation with the kernel at the start.
+//! Negotiation with the kernel at the start. fuser opens the session: it reads `FUSE_INIT` and answers. What it is to ask for is
+//! decided here, and its session ends at once: our own loops serve the connection.
 
 use std::io;
 use std::os::fd::OwnedFd;
+use std::sync::mpsc::{Sender, channel};
 
-use rustix::io::{Errno, retry_on_intr};
-use zerocopy::IntoBytes;
+use fuser::{Config, Filesystem, InitFlags, KernelConfig, Request, Session, SessionACL, Version};
+use rustix::io::Errno;
 
-use super::layout::{self, InHeader, InitIn, InitOut, OutHeader, init};
 use super::passthrough::Passthrough;
-use super::request::Arguments;
 use crate::backing::page_size;
 use crate::fs::Utf8Fs;
 use crate::os::{Privilege, credentials};
 
+/// The oldest version whose records are those of `layout` (Linux 4.20): with the size of the answer to CREATE.
+const OLDEST: Version = Version(7, 28);
 /// Most bytes of one write request; reads are as long.
 pub(super) const MAX_WRITE: u32 = 1 << 20;
 /// Longest request: a write with its header.
@@ -22,78 +24,91 @@ const MAX_BACKGROUND: u16 = 64;
 const CONGESTED: u16 = 48;
 
 /// Features without which something is missed.
-const MISSED: u64 = init::DO_READDIRPLUS
-    | init::READDIRPLUS_AUTO
-    | init::PARALLEL_DIROPS
-    | init::DONT_MASK
-    | init::AUTO_INVAL_DATA
-    | init::ASYNC_DIO
-    | init::NO_EXPORT_SUPPORT;
+const MISSED: InitFlags = InitFlags::FUSE_DO_READDIRPLUS
+    .union(InitFlags::FUSE_READDIRPLUS_AUTO)
+    .union(InitFlags::FUSE_PARALLEL_DIROPS)
+    .union(InitFlags::FUSE_DONT_MASK)
+    .union(InitFlags::FUSE_AUTO_INVAL_DATA)
+    .union(InitFlags::FUSE_ASYNC_DIO)
+    .union(InitFlags::FUSE_NO_EXPORT_SUPPORT);
 
-/// Returns the best features for `fs`, bits of [`init`], with passthrough and rings if they are allowed. What the kernel lacks is
-/// done without.
-fn wishes(fs: &Utf8Fs, passthrough: bool, rings: bool) -> u64 {
+/// Returns the best features for `fs`, with passthrough and rings if they are allowed. What the kernel lacks is done without.
+/// fuser adds `FUSE_ASYNC_READ`, `FUSE_BIG_WRITES`, `FUSE_MAX_PAGES` and `FUSE_INIT_EXT`.
+fn wishes(fs: &Utf8Fs, passthrough: bool, rings: bool) -> InitFlags {
     // Not `FUSE_ATOMIC_O_TRUNC`: the kernel truncates by a SETATTR of its own, under the lock of its inode. So
     // those who wait for a writer of the file wait there, and not here with a thread each.
-    let mut flags = MISSED | init::ASYNC_READ | init::BIG_WRITES | init::MAX_PAGES | init::INIT_EXT;
-    flags |= init::HAS_EXPIRE_ONLY;
+    let mut flags = MISSED | InitFlags::FUSE_HAS_EXPIRE_ONLY;
     // The kernel leaves set-id bits and file capabilities to us, and need not ask for them before each write. So
     // a write of ours must clear them as an ordinary user's does.
     if credentials::clears_set_ids() {
-        flags |= init::HANDLE_KILLPRIV_V2;
+        flags |= InitFlags::FUSE_HANDLE_KILLPRIV_V2;
     }
     if fs.carries_locks() {
-        flags |= init::POSIX_LOCKS | init::FLOCK_LOCKS;
+        flags |= InitFlags::FUSE_POSIX_LOCKS | InitFlags::FUSE_FLOCK_LOCKS;
     }
     // It makes the kernel check all rights, by modes too (`process_init_reply` in `fs/fuse/inode.c`).
     if fs.is_shared() {
-        flags |= init::POSIX_ACL;
+        flags |= InitFlags::FUSE_POSIX_ACL;
     }
     if passthrough && Privilege::of_thread() == Privilege::Root {
-        flags |= init::PASSTHROUGH;
+        flags |= InitFlags::FUSE_PASSTHROUGH;
     }
     if rings {
-        flags |= init::OVER_IO_URING;
+        flags |= InitFlags::FUSE_OVER_IO_URING;
     }
     flags
 }
 
-/// The answer to a kernel that offers this, or the error.
-fn answer(asked: InitIn, more_flags: u32, wishes: u64, is_stacked: bool) -> Result<InitOut, Errno> {
-    if asked.major != layout::MAJOR || asked.minor < layout::OLDEST_MINOR {
-        return Err(Errno::PROTO);
+/// Chooses the features of a session while fuser opens it. fuser never gives it back.
+struct Negotiator {
+    wishes: InitFlags,
+    /// The stack depth to ask for with passthrough.
+    stack_depth: u32,
+    /// Takes the features that were enabled.
+    enabled: Sender<InitFlags>,
+}
+
+impl Filesystem for Negotiator {
+    fn init(&mut self, _request: &Request, config: &mut KernelConfig) -> io::Result<()> {
+        if config.kernel_abi() < OLDEST {
+            return Err(Errno::PROTO.into());
+        }
+        let offered = config.capabilities();
+        let missing: Vec<&str> = (MISSED - offered)
+            .iter_names()
+            .map(|named| named.0)
+            .collect();
+        if !missing.is_empty() {
+            log::warn!("this kernel lacks features of FUSE: {}", missing.join(", "));
+        }
+        // All of them are refused for one that the kernel lacks.
+        let enabled = self.wishes & offered;
+        config
+            .add_capabilities(enabled)
+            .map_err(|flags| refused("features", flags))?;
+        config
+            .set_max_write(MAX_WRITE)
+            .map_err(|most| refused("max_write", most))?;
+        config
+            .set_max_background(MAX_BACKGROUND)
+            .map_err(|least| refused("max_background", least))?;
+        config
+            .set_congestion_threshold(CONGESTED)
+            .map_err(|least| refused("congestion_threshold", least))?;
+        config
+            .set_max_stack_depth(self.stack_depth)
+            .map_err(|most| refused("max_stack_depth", most))?;
+        // fuser makes `max_pages` large enough for both sizes and does not tell it, so that this one must not be larger.
+        if let Err(offered) = config.set_max_readahead(MAX_WRITE) {
+            log::debug!("the kernel reads ahead at most {offered} bytes");
+        }
+        self.enabled.send(enabled).map_err(io::Error::other)
     }
-    let offered = match u64::from(asked.flags) {
-        flags if flags & init::INIT_EXT != 0 => flags | u64::from(more_flags) << 32,
-        flags => flags,
-    };
-    let missing = MISSED & !offered;
-    if missing != 0 {
-        log::warn!("this kernel lacks features of FUSE: {missing:#x}");
-    }
-    let flags = wishes & offered;
-    let half = |flags: u64| u32::try_from(flags & u64::from(u32::MAX)).unwrap_or(0);
-    let page = u32::try_from(page_size()).unwrap_or(4096);
-    let pages = MAX_WRITE.max(asked.max_readahead).div_ceil(page);
-    Ok(InitOut {
-        major: layout::MAJOR,
-        minor: layout::MINOR,
-        max_readahead: asked.max_readahead,
-        flags: half(flags),
-        flags2: half(flags >> 32),
-        max_background: MAX_BACKGROUND,
-        congestion_threshold: CONGESTED,
-        max_write: MAX_WRITE,
-        time_gran: 1,
-        max_pages: u16::try_from(pages).unwrap_or(u16::MAX),
-        // Each layer that is allowed below is one less that may lie on this mount, of two that the kernel allows in all.
-        max_stack_depth: match flags & init::PASSTHROUGH {
-            0 => 0,
-            _ if is_stacked => 2,
-            _ => 1,
-        },
-        ..InitOut::default()
-    })
+}
+
+/// Returns the error where fuser does not take a value that it took when this was written.
+fn refused(what: &str, limit: impl std::fmt::Debug) -> io::Error {
+    io::Error::other(format!("fuser refuses {what}: {limit:?}"))
 }
 
 /// A connection on which it is agreed how the kernel and a filesystem talk.
@@ -110,39 +125,61 @@ pub struct Handshake {
 
 impl Handshake {
     /// Agrees with the kernel at the other end of `connection` on how to talk about `fs`, with passthrough and rings if they are
-    /// allowed.
+    /// allowed. With rings agreed every request waits until each CPU has one: they are made before.
     ///
     /// # Errors
-    /// `EPROTO`: there is no version of the protocol that both know. The connection failed.
+    /// `EPROTO`: there is no version of the protocol that both know. `ENODEV`: the mount is gone. The connection failed.
     pub fn agree(
         connection: OwnedFd,
         fs: &Utf8Fs,
         passthrough: Passthrough,
         rings: bool,
     ) -> io::Result<Self> {
-        let mut buffer = vec![0; REQUEST];
-        let length = retry_on_intr(|| rustix::io::read(&connection, &mut buffer))?;
-        let mut arguments = Arguments::new(buffer.get(..length).unwrap_or_default());
-        let header: InHeader = arguments.record()?;
-        if header.opcode != layout::INIT {
-            return Err(Errno::PROTO.into());
-        }
-        let asked = arguments.record()?;
-        let more_flags = arguments.record().unwrap_or(0_u32);
-        let wishes = wishes(fs, passthrough == Passthrough::Auto, rings);
-        let answer = answer(asked, more_flags, wishes, fs.is_stacked());
-        let body = answer.as_ref().map_or(&[][..], IntoBytes::as_bytes);
-        let error = answer.map_or_else(|errno| -errno.raw_os_error(), |_| 0);
-        let out = OutHeader::new(header.unique, error, body.len());
-        rustix::io::write(&connection, &[out.as_bytes(), body].concat())?;
-        let answer = answer?;
-        let has = |flag| u64::from(answer.flags2) << 32 & flag != 0;
-        let pages = usize::from(answer.max_pages).saturating_mul(page_size());
+        let (sender, receiver) = channel();
+        let negotiator = Negotiator {
+            wishes: wishes(fs, passthrough == Passthrough::Auto, rings),
+            // Each layer that is allowed below is one less that may lie on this mount, of two that the kernel allows in all.
+            stack_depth: if fs.is_stacked() { 2 } else { 1 },
+            enabled: sender,
+        };
+        // The session closes its descriptor when it is dropped.
+        let session_fd = connection.try_clone()?;
+        Session::from_fd(negotiator, session_fd, SessionACL::All, Config::default())
+            .map_err(with_number)?;
+        let enabled = receiver.recv().map_err(io::Error::other)?;
         Ok(Self {
-            passthrough: has(init::PASSTHROUGH),
-            ring_payload: has(init::OVER_IO_URING).then_some(pages),
-            expires_names: has(init::HAS_EXPIRE_ONLY),
+            passthrough: enabled.contains(InitFlags::FUSE_PASSTHROUGH),
+            ring_payload: enabled
+                .contains(InitFlags::FUSE_OVER_IO_URING)
+                .then(ring_payload),
+            expires_names: enabled.contains(InitFlags::FUSE_HAS_EXPIRE_ONLY),
             connection,
         })
     }
+}
+
+/// Returns an error of fuser with the system's number, where fuser gives none.
+fn with_number(error: io::Error) -> io::Error {
+    let kind = error.kind();
+    if error.raw_os_error().is_some() {
+        return error;
+    }
+    if kind == io::ErrorKind::NotConnected {
+        return Errno::NODEV.into();
+    }
+    if matches!(
+        kind,
+        io::ErrorKind::InvalidData | io::ErrorKind::Unsupported
+    ) {
+        return Errno::PROTO.into();
+    }
+    error
+}
+
+/// Returns the payload size that the kernel asks of each slot of a ring: all pages of the longest request
+/// (`fuse_uring_create_ring_ent` in `fs/fuse/dev_uring.c`).
+fn ring_payload() -> usize {
+    usize::try_from(MAX_WRITE)
+        .unwrap_or(usize::MAX)
+        .next_multiple_of(page_size())
 }

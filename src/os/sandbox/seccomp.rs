@@ -82,8 +82,8 @@ macro_rules! calls {
 
 /// System calls of a daemon that serves.
 pub const DAEMON: &[Call] = calls! {
-    // Content.
-    SYS_read, SYS_write, SYS_pread64, SYS_pwrite64, SYS_pwritev2, SYS_lseek, SYS_fallocate, SYS_ftruncate, SYS_truncate,
+    // Content, and the answer to FUSE_INIT (writev).
+    SYS_read, SYS_write, SYS_writev, SYS_pread64, SYS_pwrite64, SYS_pwritev2, SYS_lseek, SYS_fallocate, SYS_ftruncate, SYS_truncate,
     SYS_copy_file_range, SYS_fsync, SYS_fdatasync, SYS_syncfs,
     // Descriptors.
     SYS_openat, SYS_openat2, SYS_open_by_handle_at: Root, SYS_name_to_handle_at, SYS_close, SYS_dup3, SYS_fcntl, SYS_flock,
