@@ -7,7 +7,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use rustix::io::Errno;
 
-use super::layout::{self, BatchForgetIn, ForgetIn, ForgetOne, InterruptIn};
+use super::fuse_call::FuseCall;
 use super::metrics::{Counted, Metrics};
 use super::operation::Operation;
 use super::passthrough::{BackingId, Passthrough};
@@ -119,17 +119,18 @@ impl Adapter {
         let Some(operation) = Operation::of(request.opcode) else {
             return uncounted(Err(Errno::NOSYS));
         };
-        // Nobody waits for these. There is one for each inode, too short to be timed.
-        if operation == Operation::Forget {
-            self.metrics.note(operation, seat);
-            return uncounted(guard(operation, || self.forget(request)).or(Ok(Done::Never)));
-        }
-        if operation == Operation::Interrupt {
-            return uncounted(guard(operation, || self.interrupt(request)).or(Ok(Done::Never)));
+        let call = FuseCall::of(operation, request);
+        // Nobody waits for these. There is one FORGET for each inode, too short to be timed.
+        if matches!(operation, Operation::Forget | Operation::Interrupt) {
+            if operation == Operation::Forget {
+                self.metrics.note(operation, seat);
+            }
+            let done = guard(operation, || self.answer(request, call?, reply));
+            return uncounted(done.or(Ok(Done::Never)));
         }
         // Counted nowhere, so that looking changes nothing.
-        if operation == Operation::Getxattr && Self::asks_status(request) {
-            let done = guard(operation, || self.answer_status(request, reply));
+        if let Some(size) = Self::asks_status(request, &call) {
+            let done = guard(operation, || self.answer_status(request, size, reply));
             return uncounted(done);
         }
         // The kernel sends these as nobody (`fuse_prepare_release` in `fs/fuse/file.c`).
@@ -138,7 +139,7 @@ impl Adapter {
         let mut counted = self.metrics.begin(operation, seat);
         let done = guard(operation, || {
             self.fs.begin(caller)?;
-            self.answer(operation, request, reply)
+            self.answer(request, call?, reply)
         });
         if let Some(caller) = caller.filter(|_| !operation.is_on_the_way())
             && !matches!(done, Err(Errno::STALE))
@@ -150,26 +151,6 @@ impl Adapter {
             done,
             _counted: Some(counted),
         }
-    }
-
-    fn forget(&self, mut request: Request<'_>) -> Result<Done, FsError> {
-        if request.opcode == layout::BATCH_FORGET {
-            let BatchForgetIn { count, .. } = request.arguments.record()?;
-            for _ in 0..count {
-                let ForgetOne { node, lookups } = request.arguments.record()?;
-                self.coherence.forget(node, lookups);
-            }
-        } else {
-            let ForgetIn { lookups } = request.arguments.record()?;
-            self.coherence.forget(request.node, lookups);
-        }
-        Ok(Done::Never)
-    }
-
-    fn interrupt(&self, mut request: Request<'_>) -> Result<Done, FsError> {
-        let InterruptIn { unique } = request.arguments.record()?;
-        self.fs.interrupt(unique);
-        Ok(Done::Never)
     }
 }
 

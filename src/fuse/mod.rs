@@ -5,6 +5,7 @@
 mod adapter;
 mod connection;
 mod device;
+mod fuse_call;
 mod layout;
 mod metrics;
 pub mod mounting;

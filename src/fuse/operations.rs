@@ -1,99 +1,116 @@
-//! Each request of the protocol: its arguments taken, handed on, answered.
+//! Each request of the protocol: handed on with its arguments, and answered.
 
 use std::io;
 use std::time::Duration;
 
-use fuser::consts::FUSE_LK_FLOCK;
 use fuser::{FopenFlags, WriteFlags};
 use rustix::io::Errno;
 
 use super::adapter::{Adapter, Done};
-use super::layout::{
-    self, AccessIn, CopyFileRangeIn, CreateIn, EntryOut, FallocateIn, FlushIn, FsyncIn, GetxattrIn,
-    LinkIn, LockIn, LseekIn, LseekOut, MkdirIn, MknodIn, OpenIn, OpenOut, ReadIn, ReleaseIn,
-    Rename2In, RenameIn, SetattrIn, SetxattrIn, WriteIn, WriteOut, valid,
+use super::fuse_call::{
+    CopyCall, CreateCall, FallocateCall, FuseCall, LockArguments, LseekCall, ReadCall, RenameCall,
+    WriteCall,
 };
+use super::layout::{EntryOut, ForgetOne};
 use super::notify::forget_attributes;
 use super::operation::Operation;
 use super::passthrough::BackingId;
-use super::reply::{Reply, entry_out};
+use super::reply::{InodeNumbers, Reply, entry_out};
 use super::request::Request;
-use crate::backing::file::{Place, Sync};
-use crate::backing::{LockKind, LockRange, SetTime, Stat, Time};
+use crate::backing::file::Place;
+use crate::backing::{LockKind, Stat};
 use crate::coherence::serving::Way;
 use crate::coherence::{Coherence, Kept, KeptList};
 use crate::fs::{
-    ACCESS_ACL, Call, Change, Entry, FsError, Listed, LockCall, LockRequest, NewEntry, Opened,
-    Plus, Utf8Fs,
+    ACCESS_ACL, Call, Change, Entry, FsError, Listed, LockRequest, NewEntry, Opened, Plus, Utf8Fs,
 };
 
 impl Adapter {
     /// Does what is asked for, and puts the answer together.
     pub(super) fn answer(
         &self,
-        operation: Operation,
         request: Request<'_>,
+        call: FuseCall<'_>,
         reply: &mut Reply<'_>,
     ) -> Result<Done, FsError> {
-        match operation {
-            Operation::Lookup => return self.lookup(request, reply),
-            Operation::Getattr => {
-                let shown = self.getattr(request)?;
-                Ok(reply.attributes(self.shown_number(&shown.0), shown)?)
+        let (caller, node) = (request.caller, request.node);
+        match call {
+            FuseCall::Lookup(name) => return self.lookup(request, name, reply),
+            FuseCall::Setlk(lock) => return self.setlk(request, &lock),
+            FuseCall::Forget(forgets) => return Ok(self.forget(&forgets)),
+            FuseCall::Interrupt(unique) => return Ok(self.interrupt(unique)),
+            FuseCall::Getattr => self.getattr(request, reply),
+            FuseCall::Statx => self.statx(request, reply),
+            FuseCall::Setattr { handle, change } => self.setattr(request, handle, change, reply),
+            FuseCall::Readlink => Ok(reply.data(&self.fs.readlink(caller, node)?)?),
+            FuseCall::Symlink { new, target } => {
+                self.make(&new, reply, |fs| fs.symlink(&new, target))
             }
-            Operation::Statx => {
-                let shown = self.getattr(request)?;
-                Ok(reply.statx(self.shown_number(&shown.0), shown)?)
+            FuseCall::Mknod { new, rdev } => {
+                self.make(&new, reply, |fs| fs.mknod(&new, rdev.into()))
             }
-            Operation::Setattr => self.setattr(request, reply),
-            Operation::Readlink => {
-                let target = self.fs.readlink(request.caller, request.node)?;
-                Ok(reply.data(&target)?)
+            FuseCall::Mkdir(new) => self.make(&new, reply, |fs| fs.mkdir(&new)),
+            FuseCall::Link { new, node } => self.make(&new, reply, |fs| fs.link(&new, node)),
+            FuseCall::Unlink(name) => self.coherence.remove(caller, (node, name), false),
+            FuseCall::Rmdir(name) => self.coherence.remove(caller, (node, name), true),
+            FuseCall::Rename(rename) => self.rename(request, &rename),
+            FuseCall::Create(create) => self.create(Coherence::create, &create, reply),
+            FuseCall::Tmpfile(create) => self.create(Coherence::tmpfile, &create, reply),
+            FuseCall::Open(flags) => self.open(request, flags, reply),
+            FuseCall::Read(read) => self.read(&read, reply),
+            FuseCall::Write(write) => self.write(request, &write, reply),
+            FuseCall::Flush { handle, lock_owner } => self.flush(handle, lock_owner),
+            FuseCall::Release(handle) => self.release(handle),
+            FuseCall::Releasedir(handle) => self.releasedir(handle),
+            FuseCall::Fsync(sync) => self.fs.fsync(sync.handle, sync.extent),
+            FuseCall::Fsyncdir(sync) => self.fs.fsyncdir(sync.handle, sync.extent),
+            FuseCall::Fallocate(fallocate) => self.fallocate(request, &fallocate),
+            FuseCall::Lseek(seek) => self.lseek(&seek, reply),
+            FuseCall::CopyFileRange(copy) => self.copy_file_range(request, &copy, reply),
+            FuseCall::Getlk(lock) => self.getlk(request, &lock, reply),
+            FuseCall::Opendir(flags) => self.opendir(request, flags, reply),
+            FuseCall::Readdir(read) => self.readdir(request, &read, reply, Plus::No),
+            FuseCall::Readdirplus(read) => self.readdir(request, &read, reply, Plus::Yes),
+            FuseCall::Statfs => Ok(reply.statfs(&self.fs.statfs(node)?)?),
+            FuseCall::Access(mask) => self.fs.access(node, mask),
+            FuseCall::Setxattr { name, value, flags } => self.setxattr(request, name, value, flags),
+            FuseCall::Getxattr { name, size } => {
+                reply.sized(size, |value| self.fs.getxattr(node, name, value))
             }
-            Operation::Symlink => self.symlink(request, reply),
-            Operation::Mknod => self.mknod(request, reply),
-            Operation::Mkdir => self.mkdir(request, reply),
-            Operation::Unlink => self.remove(request, false),
-            Operation::Rmdir => self.remove(request, true),
-            Operation::Rename => self.rename(request),
-            Operation::Link => self.link(request, reply),
-            Operation::Create => self.create(request, reply, Coherence::create),
-            Operation::Tmpfile => self.create(request, reply, Coherence::tmpfile),
-            Operation::Open => self.open(request, reply),
-            Operation::Read => self.read(request, reply),
-            Operation::Write => self.write(request, reply),
-            Operation::Flush => self.flush(request),
-            Operation::Release => self.release(request),
-            Operation::Fsync => self.sync(request, Utf8Fs::fsync),
-            Operation::Fsyncdir => self.sync(request, Utf8Fs::fsyncdir),
-            Operation::Fallocate => self.fallocate(request),
-            Operation::Lseek => self.lseek(request, reply),
-            Operation::CopyFileRange => self.copy_file_range(request, reply),
-            Operation::Getlk => self.getlk(request, reply),
-            Operation::Setlk => return self.setlk(request),
-            Operation::Opendir => self.opendir(request, reply),
-            Operation::Readdir => self.readdir(request, reply, Plus::No),
-            Operation::Readdirplus => self.readdir(request, reply, Plus::Yes),
-            Operation::Releasedir => self.releasedir(request),
-            Operation::Statfs => Ok(reply.statfs(&self.fs.statfs(request.node)?)?),
-            Operation::Access => self.access(request),
-            Operation::Setxattr => self.setxattr(request),
-            Operation::Getxattr => self.getxattr(request, reply),
-            Operation::Listxattr => self.listxattr(request, reply),
-            Operation::Removexattr => self.removexattr(request),
-            Operation::Ioctl => Err(Errno::NOTTY.into()),
-            Operation::Forget | Operation::Interrupt | Operation::Bmap | Operation::Poll => {
-                Err(Errno::NOSYS.into())
+            FuseCall::Listxattr(size) => {
+                reply.sized(size, |names| self.fs.listxattr(caller, node, names))
             }
+            FuseCall::Removexattr(name) => self.fs.change_xattr(caller, node, name, None),
+            FuseCall::Ioctl => Err(Errno::NOTTY.into()),
+            FuseCall::Bmap | FuseCall::Poll => Err(Errno::NOSYS.into()),
         }
         .map(|()| Done::Now)
     }
 }
 
+/// Requests that nobody waits for.
+impl Adapter {
+    fn forget(&self, forgets: &[ForgetOne]) -> Done {
+        for forget in forgets {
+            self.coherence.forget(forget.node, forget.lookups);
+        }
+        Done::Never
+    }
+
+    fn interrupt(&self, unique: u64) -> Done {
+        self.fs.interrupt(unique);
+        Done::Never
+    }
+}
+
 /// Names.
 impl Adapter {
-    fn lookup(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<Done, FsError> {
-        let name = request.arguments.text()?;
+    fn lookup(
+        &self,
+        request: Request<'_>,
+        name: &[u8],
+        reply: &mut Reply<'_>,
+    ) -> Result<Done, FsError> {
         match self.coherence.lookup(request.caller, request.node, name) {
             Ok((entry, kept)) => reply.record(&self.entry_out(&entry, kept))?,
             Err(error) if error.errno() != libc::ENOENT => return Err(error),
@@ -120,60 +137,23 @@ impl Adapter {
         Ok(reply.record(&self.entry_out(&entry, kept))?)
     }
 
-    fn symlink(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
-        let new = request.new_entry(0, 0)?;
-        let target = request.arguments.text()?;
-        self.make(&new, reply, |fs| fs.symlink(&new, target))
+    fn rename(&self, request: Request<'_>, rename: &RenameCall<'_>) -> Result<(), FsError> {
+        let old = (request.node, rename.name);
+        let new = (rename.new_directory, rename.new_name);
+        self.coherence
+            .rename(request.caller, old, new, rename.flags)
     }
 
-    fn mknod(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
-        let asked: MknodIn = request.arguments.record()?;
-        let new = request.new_entry(asked.mode, asked.umask)?;
-        self.make(&new, reply, |fs| fs.mknod(&new, u64::from(asked.rdev)))
-    }
-
-    fn mkdir(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
-        let MkdirIn { mode, umask } = request.arguments.record()?;
-        let new = request.new_entry(mode, umask)?;
-        self.make(&new, reply, |fs| fs.mkdir(&new))
-    }
-
-    fn link(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
-        let LinkIn { node } = request.arguments.record()?;
-        let new = request.new_entry(0, 0)?;
-        self.make(&new, reply, |fs| fs.link(&new, node))
-    }
-
-    fn remove(&self, mut request: Request<'_>, is_directory: bool) -> Result<(), FsError> {
-        let name = (request.node, request.arguments.text()?);
-        self.coherence.remove(request.caller, name, is_directory)
-    }
-
-    fn rename(&self, mut request: Request<'_>) -> Result<(), FsError> {
-        let (directory, flags) = match request.opcode {
-            layout::RENAME2 => {
-                let asked: Rename2In = request.arguments.record()?;
-                (asked.new_directory, asked.flags)
-            }
-            _ => (request.arguments.record::<RenameIn>()?.new_directory, 0),
-        };
-        let old = (request.node, request.arguments.text()?);
-        let new = (directory, request.arguments.text()?);
-        self.coherence.rename(request.caller, old, new, flags)
-    }
-
-    /// Makes a file by `create`, and opens it. One without a name is asked for by a name that stands for nothing.
+    /// Makes a file by `create`, and opens it.
     fn create(
         &self,
-        mut request: Request<'_>,
-        reply: &mut Reply<'_>,
         create: impl FnOnce(&Coherence, &NewEntry<'_>, i32) -> Result<(Entry, Kept, Opened), FsError>,
+        call: &CreateCall<'_>,
+        reply: &mut Reply<'_>,
     ) -> Result<(), FsError> {
-        let asked: CreateIn = request.arguments.record()?;
-        let new = request.new_entry(asked.mode, asked.umask)?;
-        let (entry, kept, opened) = create(&self.coherence, &new, asked.flags)?;
+        let (entry, kept, opened) = create(&self.coherence, &call.new, call.flags)?;
         reply.record(&self.entry_out(&entry, kept))?;
-        Ok(reply.record(&self.serve_opened(&opened))?)
+        self.answer_opened(&opened, reply)
     }
 }
 
@@ -185,101 +165,78 @@ impl Adapter {
     }
 
     fn entry_out(&self, entry: &Entry, kept: Kept) -> EntryOut {
-        entry_out(entry, self.shown_number(&entry.stat), kept)
+        let numbers = InodeNumbers {
+            node: entry.inode.number,
+            generation: entry.inode.generation(),
+            shown: self.shown_number(&entry.stat),
+        };
+        entry_out(numbers, &entry.stat, kept)
     }
 
-    fn getattr(&self, request: Request<'_>) -> Result<(Stat, Duration), FsError> {
+    fn getattr(&self, request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
+        let shown = self.shown_attributes(request)?;
+        Ok(reply.attributes(self.shown_number(&shown.0), shown)?)
+    }
+
+    fn statx(&self, request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
+        let shown = self.shown_attributes(request)?;
+        Ok(reply.statx(self.shown_number(&shown.0), shown)?)
+    }
+
+    /// Returns the attributes of the request's inode, and how long the kernel may keep them.
+    fn shown_attributes(&self, request: Request<'_>) -> Result<(Stat, Duration), FsError> {
         let shown = self.coherence.getattr(request.caller, request.node);
         self.fs
             .note_answer(request.caller, Call::Any, request.node, &shown);
         shown
     }
 
-    fn setattr(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
-        let asked: SetattrIn = request.arguments.record()?;
-        let has = |bit| asked.valid & bit != 0;
-        let time = |given, now, secs, nanos| match (has(given), has(now)) {
-            (false, _) => SetTime::Omit,
-            (true, true) => SetTime::Now,
-            (true, false) => SetTime::At(Time { secs, nanos }),
-        };
-        let change = Change {
-            mode: has(valid::MODE).then_some(asked.mode),
-            uid: has(valid::UID).then_some(asked.uid),
-            gid: has(valid::GID).then_some(asked.gid),
-            size: has(valid::SIZE).then_some(asked.size),
-            atime: time(
-                valid::ATIME,
-                valid::ATIME_NOW,
-                asked.atime,
-                asked.atime_nanos,
-            ),
-            mtime: time(
-                valid::MTIME,
-                valid::MTIME_NOW,
-                asked.mtime,
-                asked.mtime_nanos,
-            ),
-        };
-        let handle = has(valid::HANDLE).then_some(asked.handle);
-        let (caller, node) = (request.caller, request.node);
-        let changed = self.fs.setattr(caller, node, handle, change)?;
+    fn setattr(
+        &self,
+        request: Request<'_>,
+        handle: Option<u64>,
+        change: Change,
+        reply: &mut Reply<'_>,
+    ) -> Result<(), FsError> {
+        let changed = self
+            .fs
+            .setattr(request.caller, request.node, handle, change)?;
         let shown = self.coherence.keep_shown(changed);
         Ok(reply.attributes(self.shown_number(&shown.0), shown)?)
     }
 
-    fn access(&self, mut request: Request<'_>) -> Result<(), FsError> {
-        let AccessIn { mask, .. } = request.arguments.record()?;
-        self.fs.access(request.node, mask.cast_signed())
-    }
-
-    fn setxattr(&self, mut request: Request<'_>) -> Result<(), FsError> {
-        let SetxattrIn { size, flags } = request.arguments.record()?;
-        let name = request.arguments.text()?;
-        let value = request.arguments.data(size)?;
+    fn setxattr(
+        &self,
+        request: Request<'_>,
+        name: &[u8],
+        value: &[u8],
+        flags: i32,
+    ) -> Result<(), FsError> {
         let (caller, node) = (request.caller, request.node);
-        let value = Some((value, flags));
-        let set = self.fs.change_xattr(caller, node, name, value);
+        let set = self
+            .fs
+            .change_xattr(caller, node, name, Some((value, flags)));
         if name == ACCESS_ACL && !self.fs.is_shared() {
             // It changes the mode, which the kernel would go on with (`fuse_set_acl` in `fs/fuse/acl.c`).
             forget_attributes(&self.connection, node);
         }
         set
     }
-
-    fn getxattr(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
-        let GetxattrIn { size, .. } = request.arguments.record()?;
-        let name = request.arguments.text()?;
-        reply.sized(size, |value| self.fs.getxattr(request.node, name, value))
-    }
-
-    fn listxattr(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
-        let GetxattrIn { size, .. } = request.arguments.record()?;
-        let (caller, node) = (request.caller, request.node);
-        reply.sized(size, |names| self.fs.listxattr(caller, node, names))
-    }
-
-    fn removexattr(&self, mut request: Request<'_>) -> Result<(), FsError> {
-        let name = request.arguments.text()?;
-        self.fs
-            .change_xattr(request.caller, request.node, name, None)
-    }
 }
 
 /// Open files.
 impl Adapter {
-    fn open(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
-        let OpenIn { flags, .. } = request.arguments.record()?;
+    fn open(&self, request: Request<'_>, flags: i32, reply: &mut Reply<'_>) -> Result<(), FsError> {
         let opened = self.coherence.open(request.caller, request.node, flags)?;
         // The kernel got what it keeps when nobody could write to it by a mapping.
         if opened.is_mappable || self.coherence.has_old_attributes(&opened) {
             forget_attributes(&self.connection, request.node);
         }
-        Ok(reply.record(&self.serve_opened(&opened))?)
+        self.answer_opened(&opened, reply)
     }
 
     /// Decides how a file that was opened is served, and answers so.
-    fn serve_opened(&self, opened: &Opened) -> OpenOut {
+    fn answer_opened(&self, opened: &Opened, reply: &mut Reply<'_>) -> Result<(), FsError> {
         let way = self.serving.enter(opened, || {
             if !self.passthrough {
                 return Err(io::ErrorKind::Unsupported.into());
@@ -302,120 +259,92 @@ impl Adapter {
             Way::Asked => (FopenFlags::FOPEN_DIRECT_IO, 0),
         };
         flags.set(FopenFlags::FOPEN_NOFLUSH, opened.closes_quietly);
-        OpenOut {
-            handle: opened.handle,
-            open_flags: flags.bits(),
-            backing_id,
-        }
+        Ok(reply.opened(opened.handle, flags, backing_id)?)
     }
 
-    fn read(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
-        let asked: ReadIn = request.arguments.record()?;
-        reply.limit(asked.size);
-        reply.filled(|room| self.fs.read(asked.handle, asked.offset, room))
+    fn read(&self, read: &ReadCall, reply: &mut Reply<'_>) -> Result<(), FsError> {
+        reply.limit(read.size);
+        reply.filled(|room| self.fs.read(read.handle, read.offset, room))
     }
 
-    fn write(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
-        let asked: WriteIn = request.arguments.record()?;
-        let data = request.arguments.data(asked.size)?;
-        let write_flags = WriteFlags::from_bits_retain(asked.write_flags);
-        let is_mapped = write_flags.contains(WriteFlags::FUSE_WRITE_CACHE);
-        let place = match asked.flags & libc::O_APPEND != 0 && !is_mapped {
+    fn write(
+        &self,
+        request: Request<'_>,
+        write: &WriteCall<'_>,
+        reply: &mut Reply<'_>,
+    ) -> Result<(), FsError> {
+        let is_mapped = write.write_flags.contains(WriteFlags::FUSE_WRITE_CACHE);
+        let place = match write.flags & libc::O_APPEND != 0 && !is_mapped {
             true => Place::End,
-            false => Place::At(asked.offset),
+            false => Place::At(write.offset),
         };
-        let keeps_set_ids = !write_flags.contains(WriteFlags::FUSE_WRITE_KILL_SUIDGID);
+        let clears_set_ids = WriteFlags::FUSE_WRITE_KILL_SUIDGID;
+        let keeps_set_ids = !write.write_flags.contains(clears_set_ids);
         // Pages that are written back carry no credentials (`fuse_writepage_args_setup` in `fs/fuse/file.c`).
         let writer = (!is_mapped).then_some(request.caller);
-        let handle = asked.handle;
+        let (handle, data) = (write.handle, write.data);
         let written = self.fs.write(writer, handle, place, data, keeps_set_ids)?;
-        written_out(written, reply)
+        Ok(reply.written(written)?)
     }
 
-    fn flush(&self, mut request: Request<'_>) -> Result<(), FsError> {
-        let asked: FlushIn = request.arguments.record()?;
-        self.fs.close_locks(asked.handle, asked.lock_owner);
-        self.fs.flush(asked.handle)
+    fn flush(&self, handle: u64, lock_owner: u64) -> Result<(), FsError> {
+        self.fs.close_locks(handle, lock_owner);
+        self.fs.flush(handle)
     }
 
-    fn release(&self, mut request: Request<'_>) -> Result<(), FsError> {
-        let ReleaseIn { handle, .. } = request.arguments.record()?;
+    fn release(&self, handle: u64) -> Result<(), FsError> {
         if let Some(inode) = self.fs.release(handle) {
             self.serving.leave(inode);
         }
         Ok(())
     }
 
-    fn sync(
-        &self,
-        mut request: Request<'_>,
-        sync: impl FnOnce(&Utf8Fs, u64, Sync) -> Result<(), FsError>,
-    ) -> Result<(), FsError> {
-        let FsyncIn { handle, flags, .. } = request.arguments.record()?;
-        let what = match flags & layout::FSYNC_FDATASYNC != 0 {
-            true => Sync::Data,
-            false => Sync::All,
-        };
-        sync(&self.fs, handle, what)
+    fn lseek(&self, seek: &LseekCall, reply: &mut Reply<'_>) -> Result<(), FsError> {
+        let offset = self.fs.lseek(seek.handle, seek.offset, seek.whence)?;
+        Ok(reply.offset(offset)?)
     }
 
-    fn fallocate(&self, mut request: Request<'_>) -> Result<(), FsError> {
-        let asked: FallocateIn = request.arguments.record()?;
-        let (caller, offset, length) = (request.caller, asked.offset, asked.length);
-        let (handle, mode) = (asked.handle, asked.mode);
-        self.fs.fallocate(caller, handle, mode, offset, length)
-    }
-
-    fn lseek(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
-        let asked: LseekIn = request.arguments.record()?;
-        let offset = self.fs.lseek(asked.handle, asked.offset, asked.whence)?;
-        Ok(reply.record(&LseekOut { offset })?)
+    fn fallocate(&self, request: Request<'_>, call: &FallocateCall) -> Result<(), FsError> {
+        let (offset, length) = (call.offset, call.length);
+        self.fs
+            .fallocate(request.caller, call.handle, call.mode, offset, length)
     }
 
     fn copy_file_range(
         &self,
-        mut request: Request<'_>,
+        request: Request<'_>,
+        copy: &CopyCall,
         reply: &mut Reply<'_>,
     ) -> Result<(), FsError> {
-        let asked: CopyFileRangeIn = request.arguments.record()?;
-        let from = (asked.handle, asked.offset);
-        let to = (asked.handle_out, asked.offset_out);
-        let (caller, length) = (request.caller, asked.length);
-        let copied = self.fs.copy_file_range(caller, from, to, length)?;
-        written_out(copied, reply)
+        let copied = self
+            .fs
+            .copy_file_range(request.caller, copy.from, copy.to, copy.length)?;
+        Ok(reply.written(copied)?)
     }
-}
-
-/// Answers that so many bytes were written.
-fn written_out(written: usize, reply: &mut Reply<'_>) -> Result<(), FsError> {
-    let size = u32::try_from(written).unwrap_or(u32::MAX);
-    Ok(reply.record(&WriteOut { size, padding: 0 })?)
 }
 
 /// Locks.
 impl Adapter {
-    fn getlk(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
-        let asked: LockIn = request.arguments.record()?;
-        let mut lock = asked.lock;
-        let wanted = lock_request(&request, &asked)?;
-        match self.fs.test_lock(asked.handle, wanted)? {
-            Some(held) => {
-                (lock.start, lock.end) = (held.range.start, held.range.end);
-                lock.pid = held.pid.unwrap_or(0);
-                lock.kind = held.kind.to_kernel();
-            }
-            None => lock.kind = libc::F_UNLCK,
-        }
-        Ok(reply.record(&lock)?)
+    fn getlk(
+        &self,
+        request: Request<'_>,
+        lock: &LockArguments,
+        reply: &mut Reply<'_>,
+    ) -> Result<(), FsError> {
+        let wanted = lock_request(request, lock)?;
+        let (range, kind, pid) = match self.fs.test_lock(lock.handle, wanted)? {
+            Some(held) => (held.range, held.kind.to_kernel(), held.pid.unwrap_or(0)),
+            None => (lock.range, libc::F_UNLCK, lock.pid),
+        };
+        Ok(reply.lock(range, kind, pid)?)
     }
 
-    fn setlk(&self, mut request: Request<'_>) -> Result<Done, FsError> {
-        let asked: LockIn = request.arguments.record()?;
-        let wanted = lock_request(&request, &asked)?;
-        if self.fs.set_lock(asked.handle, wanted)? {
+    fn setlk(&self, request: Request<'_>, lock: &LockArguments) -> Result<Done, FsError> {
+        let wanted = lock_request(request, lock)?;
+        if self.fs.set_lock(lock.handle, wanted)? {
             return Ok(Done::Now);
         }
-        if request.opcode != layout::SETLKW {
+        if !lock.waits {
             return Err(Errno::AGAIN.into());
         }
         // By rings nobody waits for a lock.
@@ -428,53 +357,47 @@ impl Adapter {
             answer(set);
         });
         self.fs
-            .wait_for_lock(asked.handle, wanted, request.unique, answer)?;
+            .wait_for_lock(lock.handle, wanted, request.unique, answer)?;
         Ok(Done::Later)
     }
 }
 
 /// Returns the request of getlk and setlk; `EINVAL` for an unknown type.
-fn lock_request(request: &Request<'_>, asked: &LockIn) -> Result<LockRequest, Errno> {
+fn lock_request(request: Request<'_>, lock: &LockArguments) -> Result<LockRequest, Errno> {
     Ok(LockRequest {
-        call: match asked.flags & FUSE_LK_FLOCK != 0 {
-            true => LockCall::Flock,
-            false => LockCall::Fcntl,
-        },
-        owner: asked.owner,
-        pid: asked.lock.pid,
+        call: lock.call,
+        owner: lock.owner,
+        pid: lock.pid,
         caller: request.caller,
-        range: LockRange {
-            start: asked.lock.start,
-            end: asked.lock.end,
-        },
-        kind: LockKind::from_kernel(asked.lock.kind)?,
+        range: lock.range,
+        kind: LockKind::from_kernel(lock.kind)?,
     })
 }
 
 /// Open directories.
 impl Adapter {
-    fn opendir(&self, mut request: Request<'_>, reply: &mut Reply<'_>) -> Result<(), FsError> {
-        let OpenIn { flags, .. } = request.arguments.record()?;
+    fn opendir(
+        &self,
+        request: Request<'_>,
+        flags: i32,
+        reply: &mut Reply<'_>,
+    ) -> Result<(), FsError> {
         let KeptList { new, old } = self.coherence.open_list(request.node)?;
         let handle = self.fs.opendir(request.caller, request.node, flags)?;
-        let mut flags = FopenFlags::empty();
-        flags.set(FopenFlags::FOPEN_CACHE_DIR, new);
-        flags.set(FopenFlags::FOPEN_KEEP_CACHE, old);
-        Ok(reply.record(&OpenOut {
-            handle,
-            open_flags: flags.bits(),
-            backing_id: 0,
-        })?)
+        let mut open_flags = FopenFlags::empty();
+        open_flags.set(FopenFlags::FOPEN_CACHE_DIR, new);
+        open_flags.set(FopenFlags::FOPEN_KEEP_CACHE, old);
+        Ok(reply.opened(handle, open_flags, 0)?)
     }
 
     fn readdir(
         &self,
-        mut request: Request<'_>,
+        request: Request<'_>,
+        read: &ReadCall,
         reply: &mut Reply<'_>,
         plus: Plus,
     ) -> Result<(), FsError> {
-        let asked: ReadIn = request.arguments.record()?;
-        reply.limit(asked.size);
+        reply.limit(read.size);
         let give = |listed: &Listed<'_>, kept: Option<Kept>| {
             // Of what has none the kernel gives the name to who lists, and knows no entry by it.
             let entry = listed.entry.as_ref().zip(kept);
@@ -482,12 +405,11 @@ impl Adapter {
             let given = || entry.map_or_else(EntryOut::default, entry_of);
             reply.listed(listed, (plus == Plus::Yes).then(given))
         };
-        let from = (asked.handle, asked.offset);
+        let from = (read.handle, read.offset);
         self.coherence.readdir(request.node, from, plus, give)
     }
 
-    fn releasedir(&self, mut request: Request<'_>) -> Result<(), FsError> {
-        let ReleaseIn { handle, .. } = request.arguments.record()?;
+    fn releasedir(&self, handle: u64) -> Result<(), FsError> {
         self.fs.releasedir(handle);
         Ok(())
     }

@@ -2,16 +2,18 @@
 
 use std::time::Duration;
 
+use fuser::FopenFlags;
 use rustix::fs::StatVfs;
 use rustix::io::Errno;
 use zerocopy::{Immutable, IntoBytes};
 
 use super::layout::{
-    Attr, AttrOut, Dirent, EntryOut, GetxattrOut, StatfsOut, Statx, StatxOut, StatxTime,
+    Attr, AttrOut, Dirent, EntryOut, FileLock, GetxattrOut, LseekOut, OpenOut, StatfsOut, Statx,
+    StatxOut, StatxTime, WriteOut,
 };
-use crate::backing::{Stat, Time};
+use crate::backing::{LockRange, Stat, Time};
 use crate::coherence::Kept;
-use crate::fs::{Entry, FsError, Listed};
+use crate::fs::{FsError, Listed};
 
 /// An answer, of which nothing is there yet but room.
 #[derive(Debug)]
@@ -117,6 +119,53 @@ impl<'a> Reply<'a> {
         })
     }
 
+    /// Adds the handle of what was opened, and how the kernel serves it: by a backing file where `backing_id` is not 0.
+    ///
+    /// # Errors
+    /// As for [`record`](Self::record).
+    pub(super) fn opened(
+        &mut self,
+        handle: u64,
+        flags: FopenFlags,
+        backing_id: u32,
+    ) -> Result<(), Errno> {
+        self.record(&OpenOut {
+            handle,
+            open_flags: flags.bits(),
+            backing_id,
+        })
+    }
+
+    /// Adds that so many bytes were written.
+    ///
+    /// # Errors
+    /// As for [`record`](Self::record).
+    pub(super) fn written(&mut self, written: usize) -> Result<(), Errno> {
+        let size = u32::try_from(written).unwrap_or(u32::MAX);
+        self.record(&WriteOut { size, padding: 0 })
+    }
+
+    /// Adds an offset in a file.
+    ///
+    /// # Errors
+    /// As for [`record`](Self::record).
+    pub(super) fn offset(&mut self, offset: u64) -> Result<(), Errno> {
+        self.record(&LseekOut { offset })
+    }
+
+    /// Adds a lock, of `kind` as in fcntl(2).
+    ///
+    /// # Errors
+    /// As for [`record`](Self::record).
+    pub(super) fn lock(&mut self, range: LockRange, kind: i32, pid: u32) -> Result<(), Errno> {
+        self.record(&FileLock {
+            start: range.start,
+            end: range.end,
+            kind,
+            pid,
+        })
+    }
+
     /// Adds what `fill` puts into `size` bytes, or the length that it tells where none are wanted.
     ///
     /// # Errors
@@ -181,16 +230,27 @@ impl<'a> Reply<'a> {
     }
 }
 
-/// Returns an entry whose visible inode number is `number`, and its timeouts.
-pub(super) fn entry_out(entry: &Entry, number: u64, kept: Kept) -> EntryOut {
+/// The numbers of an inode.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct InodeNumbers {
+    /// The one by which the kernel asks for it.
+    pub(super) node: u64,
+    /// Tells it from earlier inodes of that number.
+    pub(super) generation: u64,
+    /// The one that stat(2) shows.
+    pub(super) shown: u64,
+}
+
+/// Returns an entry and its timeouts.
+pub(super) fn entry_out(numbers: InodeNumbers, stat: &Stat, kept: Kept) -> EntryOut {
     EntryOut {
-        node: entry.inode.number,
-        generation: entry.inode.generation(),
+        node: numbers.node,
+        generation: numbers.generation,
         entry_valid: kept.name.as_secs(),
         entry_valid_nanos: kept.name.subsec_nanos(),
         attr_valid: kept.attributes.as_secs(),
         attr_valid_nanos: kept.attributes.subsec_nanos(),
-        attr: attr(number, &entry.stat),
+        attr: attr(numbers.shown, stat),
     }
 }
 

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use strum::VariantArray as _;
 
 use super::adapter::{Adapter, Done};
-use super::layout::GetxattrIn;
+use super::fuse_call::FuseCall;
 use super::metrics::LIMITS;
 use super::operation::Operation;
 use super::reply::Reply;
@@ -26,20 +26,26 @@ use crate::records::{
 pub const ATTRIBUTE: &[u8] = b"utf8fs.status";
 
 impl Adapter {
-    /// Does this getxattr(2) ask for the status of the mount?
-    pub(super) fn asks_status(mut request: Request<'_>) -> bool {
-        request.node == ROOT
-            && request.arguments.record::<GetxattrIn>().is_ok()
-            && request.arguments.text() == Ok(ATTRIBUTE)
+    /// Returns the size of the answer that there is room for, if this is a getxattr(2) for the status of the mount.
+    pub(super) fn asks_status(
+        request: Request<'_>,
+        call: &Result<FuseCall<'_>, Errno>,
+    ) -> Option<u32> {
+        match call {
+            Ok(FuseCall::Getxattr { name, size }) if request.node == ROOT && *name == ATTRIBUTE => {
+                Some(*size)
+            }
+            _ => None,
+        }
     }
 
-    /// The answer to getxattr(2) where [`Self::asks_status`].
+    /// Answers a getxattr(2) that [asks for the status](Self::asks_status).
     pub(super) fn answer_status(
         &self,
-        mut request: Request<'_>,
+        request: Request<'_>,
+        size: u32,
         reply: &mut Reply<'_>,
     ) -> Result<Done, FsError> {
-        let GetxattrIn { size, .. } = request.arguments.record()?;
         if ![0, self.about.lock().owner].contains(&request.caller.uid) {
             return Err(Errno::PERM.into());
         }
