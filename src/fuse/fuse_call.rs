@@ -115,7 +115,7 @@ pub(super) struct WriteCall<'a> {
 }
 
 /// The arguments of CREATE and TMPFILE.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct CreateCall<'a> {
     pub(super) new: NewEntry<'a>,
     /// Those of open(2).

@@ -6,6 +6,9 @@ mod adapter;
 mod connection;
 mod device;
 mod fuse_call;
+#[cfg(test)]
+#[path = "tests/judge.rs"]
+mod judge;
 mod layout;
 mod metrics;
 pub mod mounting;

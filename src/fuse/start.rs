@@ -10,11 +10,13 @@ use rustix::io::Errno;
 
 use super::passthrough::Passthrough;
 use crate::backing::page_size;
-use crate::fs::Utf8Fs;
+use crate::fs::{ROOT, Utf8Fs};
 use crate::os::{Privilege, credentials};
 
 /// The oldest version whose records are those of `layout` (Linux 4.20): with the size of the answer to CREATE.
 const OLDEST: Version = Version(7, 28);
+const _: () = assert!(ROOT == fuser::INodeNo::ROOT.0);
+
 /// Most bytes of one write request; reads are as long.
 pub(super) const MAX_WRITE: u32 = 1 << 20;
 /// Longest request: a write with its header.
@@ -74,10 +76,7 @@ impl Filesystem for Negotiator {
             return Err(Errno::PROTO.into());
         }
         let offered = config.capabilities();
-        let missing: Vec<&str> = (MISSED - offered)
-            .iter_names()
-            .map(|named| named.0)
-            .collect();
+        let missing = missing_features(offered);
         if !missing.is_empty() {
             log::warn!("this kernel lacks features of FUSE: {}", missing.join(", "));
         }
@@ -104,6 +103,14 @@ impl Filesystem for Negotiator {
         }
         self.enabled.send(enabled).map_err(io::Error::other)
     }
+}
+
+/// Returns the names of features without which something is missed.
+fn missing_features(offered: InitFlags) -> Vec<&'static str> {
+    (MISSED - offered)
+        .iter_names()
+        .map(|(name, _)| name)
+        .collect()
 }
 
 /// Returns the error where fuser does not take a value that it took when this was written.
@@ -183,3 +190,7 @@ fn ring_payload() -> usize {
         .unwrap_or(usize::MAX)
         .next_multiple_of(page_size())
 }
+
+#[cfg(test)]
+#[path = "tests/handshakes.rs"]
+mod tests;
