@@ -1,6 +1,6 @@
 //! The FUSE protocol (`include/uapi/linux/fuse.h`). Each request is taken apart, handed to
 //! [`Coherence`](crate::coherence::Coherence) or [`Utf8Fs`](crate::fs::Utf8Fs), and answered. Nothing is decided
-//! here. [`mounting`] makes and takes away the mount itself, and [`status_query`] asks one for its status.
+//! here. fuser opens the session ([`Handshake`]). [`mounting`] makes and takes away the mount itself, and [`status_query`] asks one for its status.
 
 mod adapter;
 mod connection;
