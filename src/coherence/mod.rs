@@ -7,7 +7,7 @@
 //! - By time: everything is kept for as long as `--cache` says, from `none` to `exclusive`.
 //! - By watching ([`Watched`]): what others change is heard of, and the kernel is notified.
 //!
-//! Which names the kernel may hold, and what it was told of them, is in one table ([`Dentries`]). An entry may be kept by the name that
+//! Which names the kernel may hold, and what it was told of them, is in one table (`dentries`). An entry may be kept by the name that
 //! it is listed under, never by another spelling of that.
 
 mod cache_mode;
