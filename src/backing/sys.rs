@@ -171,16 +171,19 @@ struct FilesystemUuid {
     bytes: [u8; 16],
 }
 
+/// Number of ioctl(2), `FS_IOC_GETFSUUID` of `include/uapi/linux/fs.h`.
+pub(crate) const GET_FILESYSTEM_UUID: Opcode =
+    rustix::ioctl::opcode::read::<FilesystemUuid>(0x15, 0);
+
 /// Asks for the UUID of the filesystem of an open file or directory, `FS_IOC_GETFSUUID` (Linux 6.9).
 ///
 /// # Errors
 /// The kernel or the filesystem has no such call; `EBADF` for an `O_PATH` descriptor.
 pub(crate) fn filesystem_uuid(fd: &OwnedFd) -> io::Result<[u8; 16]> {
-    use rustix::ioctl::{Getter, opcode};
+    use rustix::ioctl::Getter;
 
-    const GET: Opcode = opcode::read::<FilesystemUuid>(0x15, 0);
     // SAFETY: for this number the kernel writes a `struct fsuuid2`, which is that record.
-    let getter = unsafe { Getter::<GET, FilesystemUuid>::new() };
+    let getter = unsafe { Getter::<GET_FILESYSTEM_UUID, FilesystemUuid>::new() };
     // SAFETY: as above; the call reads nothing.
     let uuid = unsafe { rustix::ioctl::ioctl(fd, getter) }?;
     if usize::from(uuid.length) != uuid.bytes.len() {

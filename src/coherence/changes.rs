@@ -208,8 +208,8 @@ impl Coherence {
         let (dentries, withdrawals) = (Arc::clone(&self.dentries), Arc::clone(&self.withdrawals));
         let name: Box<[u8]> = name.into();
         let expire = move || {
-            dentries.expired((directory, &name));
-            kernel.expire_name(directory, &name);
+            let tell = || kernel.expire_name(directory, &name);
+            dentries.expire((directory, &name), tell);
             withdrawals.is_expired((directory, &name));
         };
         let thread = thread::Builder::new()

@@ -27,8 +27,9 @@ pub(super) type OwnedName = (u64, Box<[u8]>);
 
 const SHARDS: usize = 16;
 
-/// Records of a shard between two evictions. All shards together take 12 MiB at most, without the names of absent entries.
-const MOST_RECENT: usize = 8_192;
+/// Records of a shard between two evictions: as many as fit into a table of 1,024 places. All shards together take 1 MiB at most,
+/// without absent names.
+const MOST_RECENT: usize = 896;
 
 /// Absent names of a shard that the kernel may hold at most; 6 MiB in all shards, with names of usual lengths.
 const MOST_ABSENT: usize = 4_096;
@@ -54,14 +55,46 @@ impl Target {
     }
 }
 
-/// What is known of a name.
+/// Nanoseconds of the clock of the table.
+type Moment = u64;
+
+/// What is known of a name. There are so many that it is small.
 #[derive(Debug)]
 struct Dentry {
-    target: Target,
+    /// The number of the inode that it leads to, [`ABSENT`] or [`DOUBTFUL`].
+    leads_to: u64,
     /// The kernel may use it without a question until then.
-    until: Instant,
+    until: Moment,
     /// The name, where no inode tells it: of an absent one that the kernel may hold.
     absent: Option<Box<OwnedName>>,
+}
+
+/// Stands for [`Target::Absent`]: no inode has this number.
+const ABSENT: u64 = 0;
+/// Stands for [`Target::Doubtful`]: no inode has this number.
+const DOUBTFUL: u64 = u64::MAX;
+
+impl Dentry {
+    fn new(target: Target, until: Moment) -> Self {
+        let leads_to = match target {
+            Target::Inode(number) => number,
+            Target::Absent => ABSENT,
+            Target::Doubtful => DOUBTFUL,
+        };
+        Self {
+            leads_to,
+            until,
+            absent: None,
+        }
+    }
+
+    fn target(&self) -> Target {
+        match self.leads_to {
+            ABSENT => Target::Absent,
+            DOUBTFUL => Target::Doubtful,
+            number => Target::Inode(number),
+        }
+    }
 }
 
 /// A part of the table: records by the hashes of names.
@@ -84,20 +117,19 @@ impl Shard {
     }
 
     /// Puts a record in; those that were not used for longest go where there are too many.
-    fn put(&mut self, hash: u64, dentry: Dentry) {
+    fn put(&mut self, hash: u64, dentry: Dentry, now: Moment) {
         self.take(hash);
         if self.recent.len() >= MOST_RECENT {
-            self.evict();
+            self.evict(now);
         }
         self.absent += usize::from(dentry.absent.is_some());
         self.recent.insert(hash, dentry);
     }
 
     /// Forgets the records that were not used since the last time, but for absent names that the kernel may hold.
-    fn evict(&mut self) {
+    fn evict(&mut self, now: Moment) {
         let recent = std::mem::take(&mut self.recent);
         let evicted = std::mem::replace(&mut self.before, recent);
-        let now = Instant::now();
         for (hash, dentry) in evicted {
             if dentry.absent.is_some() {
                 if dentry.until > now {
@@ -119,43 +151,51 @@ impl Shard {
 }
 
 /// The table.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Dentries {
     shards: [Mutex<Shard>; SHARDS],
     /// Its keys are random, so that nobody can find two names that have one hash.
     hasher: RandomState,
+    /// The start of its clock.
+    started: Instant,
 }
 
-/// The moment after `kept`; of an endless time, one that does not come while the machine runs.
-fn after(kept: Duration) -> Instant {
-    let now = Instant::now();
-    now.checked_add(kept)
-        .unwrap_or(now + Duration::from_secs(1 << 32))
+impl Default for Dentries {
+    fn default() -> Self {
+        Self {
+            shards: Default::default(),
+            hasher: RandomState::new(),
+            started: Instant::now(),
+        }
+    }
 }
 
 impl Dentries {
+    fn now(&self) -> Moment {
+        Moment::try_from(self.started.elapsed().as_nanos()).unwrap_or(Moment::MAX)
+    }
+
+    /// Returns the moment after `kept`; of an endless time, one that does not come while the machine runs.
+    fn after(&self, kept: Duration) -> Moment {
+        let kept = Moment::try_from(kept.as_nanos()).unwrap_or(Moment::MAX);
+        self.now().saturating_add(kept)
+    }
+
     /// Notes that the kernel is told under the lock of the directory that `name` leads to `target`, and that it may keep that for `kept`.
     pub(super) fn set(&self, name: Name<'_>, target: Target, kept: Duration) {
         let (hash, shard) = self.place(name);
-        let dentry = Dentry {
-            target,
-            until: after(kept),
-            absent: None,
-        };
-        shard.lock().put(hash, dentry);
+        let dentry = Dentry::new(target, self.after(kept));
+        shard.lock().put(hash, dentry, self.now());
     }
 
     /// Notes that `name` is being looked up, and that the kernel may keep the answer for `longest`.
     pub(super) fn is_being_looked_up(&self, name: Name<'_>, longest: Duration) {
         let (hash, shard) = self.place(name);
         let mut shard = shard.lock();
-        let mut dentry = shard.take(hash).unwrap_or(Dentry {
-            target: Target::Absent,
-            until: Instant::now(),
-            absent: None,
-        });
-        dentry.until = dentry.until.max(after(longest));
-        shard.put(hash, dentry);
+        let new = || Dentry::new(Target::Absent, self.now());
+        let mut dentry = shard.take(hash).unwrap_or_else(new);
+        dentry.until = dentry.until.max(self.after(longest));
+        shard.put(hash, dentry, self.now());
     }
 
     /// Notes that `name` was looked up and leads to `target`, and that the kernel may keep that for `kept`. Where it led to another inode,
@@ -169,19 +209,16 @@ impl Dentries {
     ) -> Option<u64> {
         let (hash, shard) = self.place(name);
         let mut shard = shard.lock();
-        let before = shard.take(hash).map_or(target, |dentry| dentry.target);
+        let before = shard.take(hash).map_or(target, |dentry| dentry.target());
         let is_doubtful =
             before != target && (before == Target::Doubtful || before.inode().is_some_and(&doubt));
-        let dentry = Dentry {
-            target: if is_doubtful {
-                Target::Doubtful
-            } else {
-                target
-            },
-            until: after(kept),
-            absent: None,
+        let told = if is_doubtful {
+            Target::Doubtful
+        } else {
+            target
         };
-        shard.put(hash, dentry);
+        let dentry = Dentry::new(told, self.after(kept));
+        shard.put(hash, dentry, self.now());
         before.inode().filter(|_| before != target)
     }
 
@@ -189,26 +226,20 @@ impl Dentries {
     pub(super) fn keep_absence(&self, name: Name<'_>, kept: Duration) -> bool {
         let (hash, shard) = self.place(name);
         let mut shard = shard.lock();
-        let before = shard.take(hash);
-        let is_doubtful = before.is_some_and(|dentry| dentry.target == Target::Doubtful);
+        let before = shard.take(hash).map(|dentry| dentry.target());
+        let target = before.filter(|target| *target == Target::Doubtful);
         let has_room = shard.absent < MOST_ABSENT;
-        let dentry = Dentry {
-            target: if is_doubtful {
-                Target::Doubtful
-            } else {
-                Target::Absent
-            },
-            until: after(if has_room { kept } else { Duration::ZERO }),
-            absent: has_room.then(|| Box::new((name.0, name.1.into()))),
-        };
-        shard.put(hash, dentry);
+        let kept = if has_room { kept } else { Duration::ZERO };
+        let mut dentry = Dentry::new(target.unwrap_or(Target::Absent), self.after(kept));
+        dentry.absent = has_room.then(|| Box::new((name.0, name.1.into())));
+        shard.put(hash, dentry, self.now());
         has_room
     }
 
     /// Returns what the kernel was told last that `name` leads to; `None` if that is not known any more.
     pub(super) fn target(&self, name: Name<'_>) -> Option<Target> {
         let (hash, shard) = self.place(name);
-        shard.lock().get(hash).map(|dentry| dentry.target)
+        shard.lock().get(hash).map(Dentry::target)
     }
 
     /// Returns true if the kernel may use `name` without a question.
@@ -216,17 +247,22 @@ impl Dentries {
         let (hash, shard) = self.place(name);
         let shard = shard.lock();
         let dentry = shard.get(hash);
-        dentry.is_none_or(|dentry| dentry.until > Instant::now())
+        dentry.is_none_or(|dentry| dentry.until > self.now())
     }
 
-    /// Notes that the kernel has expired `name`: it asks before it uses it again.
-    pub(super) fn expired(&self, name: Name<'_>) {
+    /// Has the kernel expire or drop `name` by `tell`, which may wait for whoever works in the directory. Until that is done the kernel may
+    /// use the name, and after it too if it was looked up meanwhile.
+    pub(super) fn expire(&self, name: Name<'_>, tell: impl FnOnce()) {
         let (hash, shard) = self.place(name);
+        let before = shard.lock().get(hash).map(|dentry| dentry.until);
+        tell();
         let mut shard = shard.lock();
-        if let Some(mut dentry) = shard.take(hash) {
-            dentry.until = Instant::now();
-            dentry.absent = None;
-            shard.put(hash, dentry);
+        if before.is_some()
+            && shard.get(hash).map(|dentry| dentry.until) == before
+            && let Some(dentry) = shard.take(hash)
+        {
+            let dentry = Dentry::new(dentry.target(), self.now());
+            shard.put(hash, dentry, self.now());
         }
     }
 
@@ -244,14 +280,14 @@ impl Dentries {
                     absent: None,
                     ..dentry
                 };
-                shard.lock().put(hash, dentry);
+                shard.lock().put(hash, dentry, self.now());
             }
         }
     }
 
     /// Returns the absent names that the kernel may hold.
     pub(super) fn absent_names(&self) -> Vec<OwnedName> {
-        let now = Instant::now();
+        let now = self.now();
         let mut names = Vec::new();
         for shard in &self.shards {
             let shard = shard.lock();

@@ -215,9 +215,12 @@ impl NameMap {
         if let Some(itself) = self.itself(name) {
             return Some(itself);
         }
-        (self.legacy != Legacy::Hide)
-            .then(|| super::Index::build(self, vec![name.clone()], |_| false))
-            .and_then(|index| index.visible(name).cloned())
+        if self.legacy == Legacy::Hide {
+            return None;
+        }
+        // The first of its candidates, since no sibling has it.
+        let plain = self.plain_candidate(name.as_bytes());
+        Some(plain.unwrap_or_else(|| self.escape_candidate(name.as_bytes(), 1)))
     }
 
     /// Returns the visible name that a backing name which does not conform has by its text. The text is decoded where

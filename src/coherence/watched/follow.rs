@@ -213,7 +213,6 @@ impl Watched {
         }
         // From here on each notification may wait for whoever works in the directory.
         for (name, changed) in notice.names {
-            self.dentries.expired((number, &name));
             let is_leaving = changed.is_first
                 && changed.lost_by.iter().any(|handle| {
                     self.fs
@@ -227,26 +226,27 @@ impl Watched {
                 self.queues.sweep();
             }
             // Looked at last of all: the kernel may have looked it up since the change.
-            if is_leaving || self.is_to_stay(number, &name, is_replaced) {
-                kernel.expire_name(number, &name);
-            } else {
-                kernel.invalidate_name(number, &name);
-            }
+            let is_to_stay = || is_leaving || self.is_to_stay(number, &name, is_replaced);
+            self.dentries
+                .expire((number, &name), || match is_to_stay() {
+                    true => kernel.expire_name(number, &name),
+                    false => kernel.invalidate_name(number, &name),
+                });
             if let Some(visible) = self.fs.visible_name(&name)
                 && visible.as_bytes() != &*name
             {
-                self.dentries.expired((number, visible.as_bytes()));
+                let visible = visible.as_bytes();
                 // Another entry may be visible so by now, as where the name was migrated.
-                if is_replaced && self.fs.is_absent(number, visible.as_bytes()) {
-                    kernel.invalidate_name(number, visible.as_bytes());
-                } else {
-                    kernel.expire_name(number, visible.as_bytes());
-                }
+                let is_gone = || is_replaced && self.fs.is_absent(number, visible);
+                self.dentries.expire((number, visible), || match is_gone() {
+                    true => kernel.invalidate_name(number, visible),
+                    false => kernel.expire_name(number, visible),
+                });
             }
         }
         for name in notice.expired {
-            self.dentries.expired((number, &name));
-            kernel.expire_name(number, &name);
+            let tell = || kernel.expire_name(number, &name);
+            self.dentries.expire((number, &name), tell);
         }
         self.expire_swept(kernel, number, notice.swept, job);
     }
@@ -264,8 +264,8 @@ impl Watched {
     fn expire_swept(&self, kernel: &dyn Kernel, number: u64, mut swept: Swept, job: &Job<'_>) {
         while job.step() {
             if let Some(name) = swept.absent.pop() {
-                self.dentries.expired((number, &name));
-                kernel.expire_name(number, &name);
+                let tell = || kernel.expire_name(number, &name);
+                self.dentries.expire((number, &name), tell);
             } else if let Some(inode) = swept.inodes.pop() {
                 if let Ok(inode) = self.fs.inodes().get(inode) {
                     self.expire_inode(kernel, number, &inode);

@@ -13,7 +13,7 @@ use seccompiler::{
 
 use strum::EnumMessage;
 
-use crate::backing::sys::fuse_ioctl;
+use crate::backing::sys::{GET_FILESYSTEM_UUID, fuse_ioctl};
 use crate::backing::watch;
 use crate::os::Privilege;
 
@@ -47,8 +47,8 @@ enum Only {
     Umask,
     /// no memory that can be run
     Data,
-    /// FUSE connections, backing files
-    Connections,
+    /// FUSE connections, backing files, the UUID of a filesystem
+    Ioctls,
     /// names of threads
     ThreadName,
     /// sockets of this machine
@@ -59,10 +59,12 @@ enum Only {
     OwnThread,
 }
 
-const CONNECTIONS: [u64; 3] = [
+const IOCTLS: [u64; 4] = [
     fuse_ioctl::CLONE as u64,
     fuse_ioctl::BACKING_OPEN as u64,
     fuse_ioctl::BACKING_CLOSE as u64,
+    // For the journal of a guard.
+    GET_FILESYSTEM_UUID as u64,
 ];
 
 /// Value of `linux/io_uring.h`.
@@ -87,7 +89,7 @@ pub const DAEMON: &[Call] = calls! {
     SYS_copy_file_range, SYS_fsync, SYS_fdatasync, SYS_syncfs,
     // Descriptors.
     SYS_openat, SYS_openat2, SYS_open_by_handle_at: Root, SYS_name_to_handle_at, SYS_close, SYS_dup3, SYS_fcntl, SYS_flock,
-    SYS_ioctl: Connections,
+    SYS_ioctl: Ioctls,
     // Names and attributes.
     SYS_fstat, SYS_newfstatat, SYS_statx, SYS_fstatfs, SYS_faccessat2, SYS_getdents64, SYS_readlinkat, SYS_mkdirat, SYS_mknodat,
     SYS_symlinkat, SYS_linkat, SYS_unlinkat, SYS_renameat, SYS_renameat2, SYS_fchmodat, SYS_fchownat, SYS_utimensat,
@@ -213,9 +215,7 @@ fn conditions(only: Only) -> io::Result<Vec<SeccompRule>> {
         )]],
         Only::Umask => vec![vec![Condition::is(0, bits(libc::CLONE_FS))]],
         Only::Data => vec![vec![Condition::masked(2, bits(libc::PROT_EXEC), 0)]],
-        Only::Connections => CONNECTIONS
-            .map(|ioctl| vec![Condition::is(1, ioctl)])
-            .into(),
+        Only::Ioctls => IOCTLS.map(|ioctl| vec![Condition::is(1, ioctl)]).into(),
         Only::ThreadName => vec![vec![Condition::is(0, bits(libc::PR_SET_NAME))]],
         Only::Unix => vec![vec![Condition::is(0, bits(libc::AF_UNIX))]],
         Only::Enabling => vec![vec![Condition::is(1, IORING_REGISTER_ENABLE_RINGS)]],
