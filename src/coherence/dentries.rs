@@ -27,9 +27,9 @@ pub(super) type OwnedName = (u64, Box<[u8]>);
 
 const SHARDS: usize = 16;
 
-/// Records of a shard between two evictions: as many as fit into a table of 1,024 places. All shards together take 1 MiB at most,
+/// Records of a shard between two evictions: as many as fit into a table of 512 places. All shards together take half a MiB,
 /// without absent names.
-const MOST_RECENT: usize = 896;
+const MOST_RECENT: usize = 448;
 
 /// Absent names of a shard that the kernel may hold at most; 6 MiB in all shards, with names of usual lengths.
 const MOST_ABSENT: usize = 4_096;
@@ -128,15 +128,21 @@ impl Shard {
 
     /// Forgets the records that were not used since the last time, but for absent names that the kernel may hold.
     fn evict(&mut self, now: Moment) {
-        let recent = std::mem::take(&mut self.recent);
-        let evicted = std::mem::replace(&mut self.before, recent);
-        for (hash, dentry) in evicted {
-            if dentry.absent.is_some() {
-                if dentry.until > now {
-                    self.before.insert(hash, dentry);
-                } else {
-                    self.absent -= 1;
-                }
+        // The memory of what is forgotten is used again, so that it is not scattered.
+        std::mem::swap(&mut self.recent, &mut self.before);
+        let Self {
+            recent,
+            before,
+            absent,
+        } = self;
+        for (hash, dentry) in recent.drain() {
+            if dentry.absent.is_none() {
+                continue;
+            }
+            if dentry.until > now {
+                before.insert(hash, dentry);
+            } else {
+                *absent -= 1;
             }
         }
     }
