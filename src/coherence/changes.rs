@@ -255,7 +255,8 @@ impl Coherence {
         let is_exchange = flags & libc::RENAME_EXCHANGE != 0;
         let (from, to) = (self.change(old.0)?, self.change(new.0)?);
         // The kernel asks again once only: whatever is to be done before that is begun now.
-        let are_withdrawn = self.withdraws(caller, old)? | self.withdraws(caller, new)?;
+        let is_old_withdrawn = self.withdraws(caller, old)?;
+        let is_new_withdrawn = self.withdraws(caller, new)?;
         if let Ok(watched) = &self.watched {
             watched.move_names(&from, &to);
             if is_exchange {
@@ -275,9 +276,14 @@ impl Coherence {
         }
         let plan = self.fs.plan_rename(caller, old, new, flags)?;
         // Of two that are exchanged both are asked for again: which of them is not listed can be another one the second time.
-        let are_forgotten = plan.gives_listed_names
-            || self.is_forgotten(caller, old) & (!is_exchange || self.is_forgotten(caller, new));
-        if are_withdrawn || !are_forgotten {
+        if !plan.gives_listed_names {
+            let is_old_forgotten = self.is_forgotten(caller, old);
+            let is_new_forgotten = !is_exchange || self.is_forgotten(caller, new);
+            if !is_old_forgotten || !is_new_forgotten {
+                return Err(FsError::Stale);
+            }
+        }
+        if is_old_withdrawn || is_new_withdrawn {
             return Err(FsError::Stale);
         }
         let there = self.fs.rename(plan)?;
